@@ -2769,7 +2769,7 @@ CREATE OR REPLACE FUNCTION gwk_claim_webhooks(
 ) RETURNS TABLE (
   delivery_id uuid, endpoint_id uuid, event_id uuid, earlier_attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets text, headers_sealed bytea
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, codes_author jsonb, secrets text, headers_sealed bytea
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -2818,6 +2818,19 @@ BEGIN
       AND EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = e.id)
       AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
                       WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
+    CASE WHEN v.type = 'instance.qr' THEN coalesce(
+      (SELECT jsonb_build_object('role', 'owner') FROM users u
+       WHERE u.id = e.codes_granted_by AND u.is_platform_admin),
+      (SELECT jsonb_build_object('scopes', k.scopes) FROM api_keys k
+       WHERE k.id = e.codes_granted_by AND k.account_id = e.account_id AND k.revoked_at IS NULL
+         AND (k.expires_at IS NULL OR k.expires_at > now())
+         AND (NOT k.restricted OR EXISTS (SELECT FROM api_key_instances i
+                                          WHERE i.api_key_id = k.id AND i.instance_id = v.instance_id))),
+      (SELECT jsonb_build_object('role', m.role) FROM members m
+       WHERE m.account_id = e.account_id AND m.user_id = e.codes_granted_by
+         AND (NOT m.restricted OR EXISTS (SELECT FROM member_instances i
+                                          WHERE i.account_id = m.account_id AND i.user_id = m.user_id
+                                            AND i.instance_id = v.instance_id)))) END,
     (SELECT coalesce(string_agg(encode(s.secret_sealed, 'hex'), ',' ORDER BY s.created_at DESC, s.id DESC), '')
      FROM webhook_secrets s WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())),
     e.headers_sealed
