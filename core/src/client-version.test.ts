@@ -36,7 +36,9 @@ test.each([
   ['2.3000.1044142122', null],
   ['2.3000.1', 'malformed'],
   ['', 'malformed'],
-  ['2.3000.1999999999', 'implausibly_new'],
+  ['2.3000.1000000000', 'implausibly_old'],
+  ['2.3000.1299999999', 'implausibly_new'],
+  ['2.3000.1999999999', 'malformed'],
 ])('a pin of %p has the fault %p', (version, fault) => {
   expect(findPinFault(version, Date.parse(BUNDLED.day))).toBe(fault);
 });

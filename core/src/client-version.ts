@@ -12,8 +12,8 @@ export interface BundledClientVersion {
 export const BUNDLED: BundledClientVersion = { version: '2.3000.1043857760', day: '2026-07-25' };
 
 const [MAJOR, MINOR] = BUNDLED.version.split('.');
-/** A version that the network may know. Revisions have had ten digits since 2024. */
-export const CLIENT_VERSION = new RegExp(`^${MAJOR}\\.${MINOR}\\.1\\d{9}$`);
+/** A version that the network may know. Revisions have begun with 10 since 2024, and reach 13 after 2030. */
+export const CLIENT_VERSION = new RegExp(`^${MAJOR}\\.${MINOR}\\.1[0-2]\\d{8}$`);
 export const CLIENT_VERSION_MEANING = `a version such as ${MAJOR}.${MINOR}.1044142122`;
 
 /** `auto`: the version that the network serves. `bundled`: the version of Baileys. Otherwise this version. */
@@ -56,11 +56,24 @@ export function isImplausiblyNew(version: string, now: number, bundled = BUNDLED
   return parseRevision(version) - parseRevision(bundled.version) > days * MAX_REVISIONS_PER_DAY;
 }
 
+/** Growth measured from April to July 2026. */
+const REVISIONS_PER_DAY = 95_000;
+/** The network refuses versions of three months. */
+const OLDEST_PIN_DAYS = 180;
+
+/** How many days of growth the version lies behind the other one; 0 if it is not older. */
+export const computeDaysBehind = (version: string, newer: string): number =>
+  Math.max(0, parseRevision(newer) - parseRevision(version)) / REVISIONS_PER_DAY;
+
 /**
- * Why an administrator may not pin a version. An older one than the bundled is allowed: the network may refuse the
- * newest for some numbers.
+ * Why an administrator may not pin a version. One that is older than the bundled version is allowed: the network may refuse
+ * the newest for some numbers.
  */
-export const findPinFault = (version: string, now: number): 'malformed' | 'implausibly_new' | null => {
+export function findPinFault(
+  version: string,
+  now: number,
+): 'malformed' | 'implausibly_new' | 'implausibly_old' | null {
   if (!CLIENT_VERSION.test(version)) return 'malformed';
+  if (computeDaysBehind(version, BUNDLED.version) > OLDEST_PIN_DAYS) return 'implausibly_old';
   return isImplausiblyNew(version, now) ? 'implausibly_new' : null;
-};
+}

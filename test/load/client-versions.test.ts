@@ -43,7 +43,9 @@ async function read(
   isRead: (state: Awaited<ReturnType<typeof readState>>) => boolean,
 ) {
   await given.network.client.serveWebClient(answer);
-  await given.db.clientVersionState.updateMany({ data: { dueAt: new Date(0), fault: 'not read' } });
+  await given.db.clientVersionState.updateMany({
+    data: { dueAt: new Date(0), triedAt: new Date(0), fault: 'not read' },
+  });
   await until(async () => isRead(await readState()), { what: `${answer.kind} is read` });
 }
 

@@ -35,7 +35,10 @@ async function afterRestore(db: Database) {
   };
   const live = { revokedAt: null };
   const tokens = await db.engineToken.updateMany({ where: live, data: { revokedAt: new Date() } });
-  const detail = { ratchets: await forgetRatchets(db), engine_tokens: tokens.count, ...people };
+  // The backup revives a pin too, which may be too old for the network.
+  const { pinnedVersion } = await db.clientVersionState.findUniqueOrThrow({ where: { only: true } });
+  const counts = { ratchets: await forgetRatchets(db), engine_tokens: tokens.count, ...people };
+  const detail = { ...counts, pinned_client_version: pinnedVersion };
   await audit(db, { accountId: null, action: 'database.restored', subject: 'database', detail });
   return detail;
 }

@@ -222,7 +222,8 @@ test('pins the client version, shows it and takes it back', async () => {
 test.each([
   ['2.3000.1', 'version: must be a version such as 2.3000.1044142122'],
   ['latest', 'version: must be a version such as 2.3000.1044142122'],
-  ['2.3000.1999999999', 'version: is newer than any version that the network can have by now'],
+  ['2.3000.1000000000', 'version: is so old that the network cannot accept it'],
+  ['2.3000.1299999999', 'version: is newer than any version that the network can have by now'],
 ])('does not pin %s', async (version, fault) => {
   const { code, error } = await gwk(['network-version', 'pin', version]);
   expect([code, error]).toEqual([1, expect.stringContaining(fault)]);

@@ -77,6 +77,9 @@ test('a served version that is refused leads back to the one that logged in', as
 test('a refusal makes a read due, but not within ten minutes of the last one', async () => {
   expect(await claimRead(db(), 3_600_000)).toBe(true);
   expect(await claimRead(db(), 3_600_000)).toBe(false);
+  // The read is running.
+  expect(await refuse(first, BUNDLED.version)).toMatchObject({ version: null, retry_after_ms: 2_000 });
+  await storeFault(db(), 'no_revision');
   expect(await refuse(first, BUNDLED.version)).toMatchObject({ version: null, retry_after_ms: null });
   const { triedAt, dueAt } = await readState();
   expect(dueAt.getTime() - triedAt!.getTime()).toBe(600_000);
@@ -87,13 +90,43 @@ test('a refusal makes a read due, but not within ten minutes of the last one', a
   expect(await claimRead(db(), 3_600_000)).toBe(true);
 });
 
-test('a gateway with sandboxes only reads nothing', async () => {
+test('two reads are ten minutes apart, whatever the time of the next one says', async () => {
+  expect(await claimRead(db(), 3_600_000)).toBe(true);
+  await db().clientVersionState.updateMany({ data: { dueAt: new Date(0) } });
+  expect(await claimRead(db(), 3_600_000)).toBe(false);
+  await db().clientVersionState.updateMany({ data: { triedAt: new Date(Date.now() - 600_000) } });
+  expect(await claimRead(db(), 3_600_000)).toBe(true);
+});
+
+test('a trial that its engine repeats does not hold the others up', async () => {
+  await refuse(second, BUNDLED.version);
+  await serve();
+  await ask(first);
+  const begun = new Date(Date.now() - 15_000);
+  await db().clientVersionState.updateMany({ data: { trialAt: begun } });
+  await ask(first);
+  expect((await readState()).trialAt).toEqual(begun);
+});
+
+test('an engine cannot end the trial of others with a bundled version that it invented', async () => {
+  await serve();
+  await ask(first);
+  expect(await ask(second, { bundled: '2.3000.1299999999' })).toMatchObject({ version: '2.3000.1299999999' });
+  expect(await readState()).toMatchObject({ trialVersion: SERVED, trialInstance: first.instanceId });
+});
+
+test('without an instance of the kind web, nothing is read', async () => {
   const { database } = internalApi.world;
   const where = { kind: 'web' };
   await database.instance.updateMany({ where, data: { kind: 'sandbox' } });
   expect(await claimRead(db(), 1_000)).toBe(false);
   await database.instance.updateMany({ where: { id: first.instanceId }, data: { kind: 'web' } });
   expect(await claimRead(db(), 1_000)).toBe(true);
+});
+
+test('forgets served versions that no engine has announced', async () => {
+  for (const version of [SERVED, PIN]) await serve(version);
+  expect(await db().clientVersion.findMany({ select: { version: true } })).toEqual([{ version: PIN }]);
 });
 
 test('a failed read keeps the last good version', async () => {
@@ -105,7 +138,10 @@ test('a failed read keeps the last good version', async () => {
 });
 
 test('forgets served versions after 30 days, but not the pinned one', async () => {
-  for (const version of [SERVED, PIN]) await serve(version);
+  for (const version of [SERVED, PIN]) {
+    await serve(version);
+    await ask(first, { event: 'connected', version });
+  }
   await db().clientVersion.updateMany({ data: { servedAt: new Date(Date.now() - 31 * 86_400_000) } });
   await db().$transaction((tx) => pinClientVersion(tx, 'cli:test', PIN));
   await serve('2.3000.1045000001');
@@ -151,7 +187,9 @@ test('an engine cannot make others announce a version that it invented', async (
 test.each([
   ['2.3000.1', 'must be a version such as 2.3000.1044142122'],
   ['latest', 'must be a version such as 2.3000.1044142122'],
-  ['2.3000.1999999999', 'is newer than any version that the network can have by now'],
+  ['2.3000.1999999999', 'must be a version such as 2.3000.1044142122'],
+  ['2.3000.1299999999', 'is newer than any version that the network can have by now'],
+  ['2.3000.1000000000', 'is so old that the network cannot accept it'],
 ])('a pin of %s is refused', async (version, message) => {
   const pinned = db().$transaction((tx) => pinClientVersion(tx, 'cli:test', version));
   await expect(pinned).rejects.toMatchObject({

@@ -13,11 +13,14 @@ const proven = (version: string, refusedAt: number | null = null): KnownVersion 
   refusedAt,
 });
 const refused = (version: string): KnownVersion => ({ version, acceptedAt: 500, refusedAt: 600 });
+/** Without a result. */
+const untested = (version: string): KnownVersion => ({ version, acceptedAt: null, refusedAt: null });
 const never = (version: string): KnownVersion => ({ version, acceptedAt: null, refusedAt: 600 });
 
 const NOTHING: ClientVersionFacts = {
   pinned: null,
   served: SERVED,
+  bundled: BUNDLED,
   known: [],
   trial: null,
   isReadDue: false,
@@ -168,6 +171,31 @@ const CASES: Record<string, Case> = {
     version: BUNDLED,
     isTrial: true,
   },
+  'a bundled version that an engine states is not tried for others': {
+    facts: { known: [proven(SERVED)] },
+    asked: { bundled: '2.3000.1299999999' },
+    version: '2.3000.1299999999',
+  },
+  'a new engine of an instance that waits, and nothing has changed: its delay holds': {
+    facts: { known: [refused(SERVED), refused(BUNDLED)] },
+    asked: { event: 'waiting', target: null },
+    version: null,
+  },
+  'the same with a bundled version that nobody has tried': {
+    facts: { known: [refused(SERVED)], trial: null },
+    asked: { event: 'waiting', target: null, bundled: PIN },
+    version: PIN,
+  },
+  'the same with a pinned version that is refused': {
+    facts: { pinned: refused(PIN) },
+    asked: { event: 'waiting', target: null },
+    version: null,
+  },
+  'the same with the setting bundled': {
+    facts: { known: [refused(BUNDLED)] },
+    asked: { event: 'waiting', target: null, setting: 'bundled' },
+    version: null,
+  },
   'the setting bundled ignores the served one': {
     facts: { known: [proven(SERVED)] },
     asked: { setting: 'bundled' },
@@ -182,21 +210,21 @@ const CASES: Record<string, Case> = {
     version: BUNDLED,
   },
   'a pinned version wins over the served one': {
-    facts: { pinned: PIN, known: [proven(SERVED)] },
+    facts: { pinned: untested(PIN), known: [proven(SERVED)] },
     version: PIN,
   },
   'a pinned version wins over the setting bundled': {
-    facts: { pinned: PIN },
+    facts: { pinned: untested(PIN) },
     asked: { setting: 'bundled' },
     version: PIN,
   },
   'a pinned version that is refused here: nothing else': {
-    facts: { pinned: PIN, known: [proven(SERVED)] },
+    facts: { pinned: untested(PIN), known: [proven(SERVED)] },
     asked: { event: 'refused', version: PIN, refused: [PIN] },
     version: null,
   },
   'a pinned version that was refused under an earlier target: while waiting': {
-    facts: { pinned: PIN },
+    facts: { pinned: untested(PIN) },
     asked: { event: 'waiting', refused: [PIN], target: 'earlier' },
     version: PIN,
   },
@@ -214,7 +242,7 @@ test.each(Object.entries(CASES))(
       setting: 'auto',
       pairing: false,
       refused: [],
-      target: `${all.pinned ?? ''}/${all.served ?? ''}`,
+      target: `${all.pinned?.version ?? ''}/${all.served ?? ''}`,
       ...asked,
     };
     expect(chooseClientVersion(all, question, NOW)).toEqual({ version, isTrial, isExpected });

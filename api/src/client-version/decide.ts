@@ -16,8 +16,10 @@ interface Trial {
 }
 
 export interface ClientVersionFacts {
-  pinned: string | null;
+  pinned: KnownVersion | null;
   served: string | null;
+  /** Of this API. Engines state their own, which no other engine relies on. */
+  bundled: string;
   known: readonly KnownVersion[];
   trial: Trial | null;
   /** A worker reads the served version within seconds. */
@@ -43,7 +45,7 @@ const TRIAL_MS = 20_000;
 const RETRIAL_MS = 10 * 60_000;
 
 export const buildTarget = ({ pinned, served }: ClientVersionFacts): string =>
-  `${pinned ?? ''}/${served ?? ''}`;
+  `${pinned?.version ?? ''}/${served ?? ''}`;
 
 /**
  * Chooses the version that an instance announces. Without a pin, that is the newest version whose last result is a login. One
@@ -53,21 +55,20 @@ export const buildTarget = ({ pinned, served }: ClientVersionFacts): string =>
 export function chooseClientVersion(facts: ClientVersionFacts, asked: Question, now: number): Choice {
   const isCurrent = asked.target === buildTarget(facts);
   const isRefused = (version: string): boolean =>
-    asked.event === 'refused' && version === asked.version
-      ? true
-      : isCurrent && asked.refused.includes(version);
-  const candidates =
-    facts.pinned === null ? listCandidates(facts, asked) : [{ ...NEW, version: facts.pinned }];
+    (asked.event === 'refused' && version === asked.version) ||
+    (isCurrent && asked.refused.includes(version));
+  const candidates = facts.pinned ? [facts.pinned] : listCandidates(facts, asked);
   const untried = candidates.filter(({ version }) => !isRefused(version));
-  if (facts.pinned !== null || asked.setting === 'bundled') {
-    return use(untried[0] ?? (asked.event === 'connecting' ? candidates[0] : undefined));
-  }
   const hopeful = untried.filter((each) => mayLogIn(each, facts.known));
-  if (hopeful.length > 0) return chooseHopeful(hopeful, facts.trial, asked, now);
+  if (facts.pinned === null && asked.setting === 'auto') {
+    if (hopeful.length > 0) return chooseHopeful(hopeful, facts, asked, now);
+    if (facts.isReadDue && asked.event !== 'connecting') return { ...NO_CHOICE, isExpected: true };
+  }
   if (asked.event === 'connecting') return use(untried[0] ?? candidates[0]);
-  if (facts.isReadDue) return { ...NO_CHOICE, isExpected: true };
+  // A new engine does not know what was refused to its instance, and must not shorten its delay for that.
+  const isNewEngine = asked.event === 'waiting' && asked.target === null;
   // The network may refuse a version to some numbers only.
-  return use(untried[0]);
+  return use((isNewEngine ? hopeful : untried)[0]);
 }
 
 const NEW = { acceptedAt: null, refusedAt: null };
@@ -118,12 +119,14 @@ const newestFirst = (one: KnownVersion, other: KnownVersion): number =>
 /** @param hopeful versions that may log in, newest first */
 function chooseHopeful(
   hopeful: readonly KnownVersion[],
-  trial: Trial | null,
+  { trial, served, bundled }: ClientVersionFacts,
   { instanceId, pairing }: Question,
   now: number,
 ): Choice {
   const [newest, ...others] = hopeful as [KnownVersion, ...KnownVersion[]];
-  if (isProven(newest)) return use(newest);
+  // Only versions from a trusted source are tried for others. An engine could state any version as its bundled one.
+  const isTrusted = newest.version === served || newest.version === bundled;
+  if (isProven(newest) || !isTrusted) return use(newest);
   const trialAge = trial?.version === newest.version ? now - trial.at : Infinity;
   if (trialAge > RETRIAL_MS) return { ...use(newest), isTrial: true };
   // Asking again does not prolong the trial.

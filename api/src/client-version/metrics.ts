@@ -1,8 +1,10 @@
-import { BUNDLED, compareClientVersions } from '@gwk/core/client-version';
+import { BUNDLED, compareClientVersions, computeDaysBehind } from '@gwk/core/client-version';
 import { WORKER_METRICS } from '@gwk/core/metrics/worker';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { observedGauge } from '../platform/metrics/gauge.js';
 import type { StoredClientVersions } from './store.js';
+
+const DAY_S = 86_400;
 
 type State = StoredClientVersions['state'];
 
@@ -12,16 +14,22 @@ export const computeSecondsBehind = (served: string | null, now: number): number
     ? (now - Date.parse(BUNDLED.day)) / 1000
     : 0;
 
+/** Estimated from the growth of revisions, because the day of a pinned version is not known. */
+const computePinSecondsBehind = ({ pinnedVersion, servedVersion }: State): number =>
+  pinnedVersion === null || servedVersion === null
+    ? 0
+    : computeDaysBehind(pinnedVersion, servedVersion) * DAY_S;
+
 /**
  * Registers the metrics of the client version.
  *
- * @param read the stored state; null: Postgres does not answer
+ * @param read the stored state, and whether there is an instance for which workers read; null: Postgres does not answer
  * @param isReader whether this worker reads the served version
  * @returns counts a read by its result
  */
 export function clientVersionMetrics(
   registry: Registry,
-  { read, isReader }: { read: () => Promise<State | null>; isReader: boolean },
+  { read, isReader }: { read: () => Promise<(State & { isRead: boolean }) | null>; isReader: boolean },
 ): (result: string) => void {
   new Gauge({
     ...WORKER_METRICS.clientVersions,
@@ -36,13 +44,17 @@ export function clientVersionMetrics(
   });
   observedGauge(registry, WORKER_METRICS.clientVersionBehind, async () => {
     const state = await read();
-    return state ? computeSecondsBehind(state.servedVersion, Date.now()) : Number.NaN;
+    const now = Date.now();
+    return {
+      bundled: state ? computeSecondsBehind(state.servedVersion, now) : Number.NaN,
+      pinned: state ? computePinSecondsBehind(state) : Number.NaN,
+    };
   });
   const reads = new Counter({ ...WORKER_METRICS.clientVersionReads, registers: [registry] });
   reads.inc({ result: 'ok' }, 0);
   observedGauge(registry, WORKER_METRICS.clientVersionReadAge, async () => {
     const state = isReader ? await read() : null;
-    return state ? (Date.now() - (state.readAt ?? state.createdAt).getTime()) / 1000 : Number.NaN;
+    return state?.isRead ? (Date.now() - (state.readAt ?? state.createdAt).getTime()) / 1000 : Number.NaN;
   });
   return (result) => reads.inc({ result });
 }

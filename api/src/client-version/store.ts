@@ -10,6 +10,8 @@ const SERVED_KEPT_DAYS = 30;
 const SAME_RESULT_S = 60;
 /** A read that is overdue by more does not happen: no worker runs, or none follows the network. */
 const READ_WITHIN_MS = 60_000;
+/** Longest time of a read, with its redirects, and some more to store the result. */
+const READ_TAKES_MS = 20_000;
 /** Shortest time between two reads of the served version, for all workers together. */
 export const MIN_READ_PAUSE_S = 600;
 
@@ -30,24 +32,41 @@ export async function readClientVersions(
   return { state, versions };
 }
 
+/** The state for metrics. Without an instance of the kind `web`, no worker reads. */
+export async function readVersionState(db: Database): Promise<StateRow & { isRead: boolean }> {
+  const [state, number] = await Promise.all([
+    db.clientVersionState.findUniqueOrThrow({ where: { only: true } }),
+    db.instance.findFirst({ where: { kind: 'web', deletedAt: null }, select: { id: true } }),
+  ]);
+  return { ...state, isRead: number !== null };
+}
+
 export function toFacts({ state, versions }: StoredClientVersions): ClientVersionFacts {
-  const { pinnedVersion: pinned, servedVersion: served, trialVersion: version } = state;
-  const { trialInstance: instanceId, trialAt } = state;
-  const overdueMs = Date.now() - state.dueAt.getTime();
+  const { servedVersion: served, trialVersion: version, trialInstance: instanceId, trialAt } = state;
+  const pinned = versions.find((row) => row.version === state.pinnedVersion);
   return {
-    pinned,
+    pinned: pinned ? toKnown(pinned) : null,
     served,
+    bundled: BUNDLED.version,
     // After an unpin, engines follow the network again, whatever the pinned version did.
-    known: versions
-      .filter(({ version, servedAt }) => servedAt !== null || version === BUNDLED.version)
-      .map((row) => ({
-        version: row.version,
-        acceptedAt: row.acceptedAt?.getTime() ?? null,
-        refusedAt: row.refusedAt?.getTime() ?? null,
-      })),
-    isReadDue: overdueMs >= 0 && overdueMs < READ_WITHIN_MS,
+    known: versions.filter((row) => row.servedAt !== null || row.version === BUNDLED.version).map(toKnown),
+    isReadDue: isReadDue(state, Date.now()),
     trial: version && instanceId && trialAt ? { version, instanceId, at: trialAt.getTime() } : null,
   };
+}
+
+const toKnown = ({ version, acceptedAt, refusedAt }: StoredClientVersions['versions'][number]) => ({
+  version,
+  acceptedAt: acceptedAt?.getTime() ?? null,
+  refusedAt: refusedAt?.getTime() ?? null,
+});
+
+/** A worker reads the served version now, or within seconds. */
+function isReadDue({ dueAt, triedAt, readAt, fault }: StateRow, now: number): boolean {
+  const overdueMs = now - dueAt.getTime();
+  if (overdueMs >= 0 && overdueMs < READ_WITHIN_MS) return true;
+  const isRunning = triedAt !== null && fault === null && (readAt === null || readAt < triedAt);
+  return isRunning && now - triedAt.getTime() < READ_TAKES_MS;
 }
 
 /** Takes the trial, unless another instance has taken it since `facts` was read. */
@@ -106,34 +125,30 @@ const requestRead = (db: Queryable): Promise<number> => db.$executeRaw`
  */
 export async function claimRead(db: Queryable, pauseMs: number): Promise<boolean> {
   const claimed = await db.$executeRaw`
-    UPDATE client_version_state SET tried_at = now(), due_at = now() + ${pauseMs} * interval '1 millisecond'
-    WHERE due_at <= now() AND EXISTS (SELECT FROM instances WHERE kind = 'web' AND deleted_at IS NULL)`;
+    UPDATE client_version_state
+    SET tried_at = now(), due_at = now() + ${pauseMs} * interval '1 millisecond', fault = NULL
+    WHERE due_at <= now() AND (tried_at IS NULL OR tried_at <= now() - ${MIN_READ_PAUSE_S} * interval '1 second')
+      AND EXISTS (SELECT FROM instances WHERE kind = 'web' AND deleted_at IS NULL)`;
   return claimed > 0;
 }
 
-/** Stores a version that the network has served. */
+/** Stores a version that the network has served. Versions that no engine has announced meanwhile are forgotten. */
 export async function storeServed(
   db: Database,
   { version, from, pauseMs }: { version: string; from: string; pauseMs: number },
 ): Promise<void> {
-  const now = new Date();
   await db.$transaction(async (tx) => {
     await tx.$executeRaw`
-      INSERT INTO client_versions (version, served_at) VALUES (${version}, ${now})
+      INSERT INTO client_versions (version, served_at) VALUES (${version}, now())
       ON CONFLICT (version) DO UPDATE SET served_at = COALESCE(client_versions.served_at, excluded.served_at)`;
-    await tx.clientVersionState.updateMany({
-      data: {
-        servedVersion: version,
-        servedFrom: from,
-        readAt: now,
-        dueAt: new Date(now.getTime() + pauseMs),
-        fault: null,
-      },
-    });
     await tx.$executeRaw`
-      DELETE FROM client_versions
-      WHERE served_at < now() - ${SERVED_KEPT_DAYS} * interval '1 day' AND version <> ${version}
-        AND version NOT IN (SELECT s.pinned_version FROM client_version_state s WHERE s.pinned_version IS NOT NULL)`;
+      UPDATE client_version_state SET served_version = ${version}, served_from = ${from}, read_at = now(),
+        due_at = now() + ${pauseMs} * interval '1 millisecond', fault = NULL`;
+    await tx.$executeRaw`
+      DELETE FROM client_versions v USING client_version_state s
+      WHERE v.version <> ${version} AND v.version IS DISTINCT FROM s.pinned_version
+        AND (v.served_at < now() - ${SERVED_KEPT_DAYS} * interval '1 day'
+          OR v.accepted_at IS NULL AND v.refused_at IS NULL)`;
   });
 }
 
@@ -178,6 +193,7 @@ export async function pinClientVersion(
 
 const PIN_FAULTS = {
   malformed: `must be ${CLIENT_VERSION_MEANING}`,
+  implausibly_old: 'is so old that the network cannot accept it',
   implausibly_new: 'is newer than any version that the network can have by now',
 };
 

@@ -51,7 +51,9 @@ test('of several workers, one reads', async () => {
 
 test('a failed read is counted, keeps the last good version and follows after an hour', async () => {
   await job(async () => SERVED).pass();
-  await given.world.database.clientVersionState.updateMany({ data: { dueAt: new Date(0) } });
+  await given.world.database.clientVersionState.updateMany({
+    data: { dueAt: new Date(0), triedAt: new Date(0) },
+  });
   await job(() => Promise.reject(new ReadFailure('no_revision'))).pass();
   expect(results).toEqual(['ok', 'no_revision']);
   const state = await given.world.database.clientVersionState.findFirstOrThrow();

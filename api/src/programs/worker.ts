@@ -34,7 +34,7 @@ import { retentionJob } from '../jobs/retention.js';
 import { trafficJob } from '../jobs/traffic.js';
 import { cacheQuery } from '../database/cached-query.js';
 import { clientVersionMetrics } from '../client-version/metrics.js';
-import { readClientVersions } from '../client-version/store.js';
+import { readVersionState } from '../client-version/store.js';
 import { clientVersionJob } from '../jobs/client-version.js';
 import { openAgents } from '@gwk/core/proxy/agents';
 import { readFullAccounts, usageJob } from '../jobs/usage.js';
@@ -194,7 +194,7 @@ function createClientVersionJobs(
   { registry }: WorkerMetrics,
 ): Job[] {
   const isReader = config.clientVersion === 'auto';
-  const read = cacheQuery(async () => (await readClientVersions(deps.db)).state);
+  const read = cacheQuery(() => readVersionState(deps.db));
   const onRead = clientVersionMetrics(registry, { read, isReader });
   if (!isReader) return [];
   return [clientVersionJob(deps, { url: config.clientVersionUrl, agents: openAgents(config), onRead })];

@@ -103,7 +103,7 @@ export const WORKER_METRICS = {
   ),
   clientVersionReadAge: gauge(
     'gwk_client_version_read_age_seconds',
-    'Time since the last good read of the served client version, or since the migration of the database if there was none. NaN if workers do not read it.',
+    'Time since the last good read of the served client version, or since the migration of the database if there was none. NaN if workers do not read it, as without numbers.',
   ),
   clientVersionReads: counter(
     'gwk_client_version_reads_total',
@@ -112,7 +112,8 @@ export const WORKER_METRICS = {
   ),
   clientVersionBehind: gauge(
     'gwk_client_version_behind_seconds',
-    'Age of the bundled client version while the network serves a newer one; 0 otherwise.',
+    'How far a client version is behind the served one: the age of the bundled one (of this worker) while the network serves a newer one, and an estimate for the pinned one. 0: not behind.',
+    ['kind'],
   ),
   databaseBytes: gauge('gwk_database_size_bytes', 'Size of the database, including indexes.'),
 } as const;

@@ -101,6 +101,15 @@ test('asks while it waits, and no longer once the network has accepted a version
   expect(asked.map(({ event }) => event)).toEqual(['waiting', 'connected']);
 });
 
+test('does not use a version that was found while the delay ended', async () => {
+  const { versions, answers } = create('auto', true);
+  answers.push(named(SERVED), named(PIN), named(null), named(null));
+  const [found, chosen] = await Promise.all([versions.findNew(), versions.choose(false)]);
+  expect([found, chosen]).toEqual([true, PIN]);
+  versions.confirm(PIN);
+  expect(await versions.choose(false)).toBeNull();
+});
+
 test('expects a version only if the API does', async () => {
   const { versions, answers } = create();
   answers.push(named(null, { retry_after_ms: 2_000 }), named(null), new Error('unreachable'));

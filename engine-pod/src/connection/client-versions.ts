@@ -58,7 +58,6 @@ export class ClientVersions implements ClientVersionChooser {
 
   async choose(pairing: boolean): Promise<string | null> {
     const known = this.#fixed ?? this.#found;
-    this.#found = null;
     if (known !== null) return this.#use(known);
     const answer = await this.#ask('connecting', null, pairing);
     return this.#use(answer ? answer.version : (this.current ?? BUNDLED.version));
@@ -83,6 +82,8 @@ export class ClientVersions implements ClientVersionChooser {
 
   confirm(version: string): void {
     this.#isWaiting = false;
+    // The delay may have ended while it was asked for.
+    this.#found = null;
     if (this.#fixed === null) void this.#ask('connected', version, false);
   }
 
@@ -101,6 +102,7 @@ export class ClientVersions implements ClientVersionChooser {
 
   #use(version: string | null): string | null {
     this.#isWaiting = version === null;
+    this.#found = null;
     if (version !== null) this.current = version;
     return version;
   }

@@ -335,24 +335,24 @@ export const PROGRAMS: AlertCase[] = [
     at: '25m',
     ...quiet,
   },
-  {
-    name: 'the network serves a newer version than that of a release of 31 days ago',
-    alert: 'GwkClientVersionOld',
-    series: { 'gwk_client_version_behind_seconds{pod="w"}': `${31 * DAY_S}x90` },
+  ...(['bundled', 'pinned'] as const).map((kind) => ({
+    name: `the ${kind} version is 31 days behind the served one`,
+    alert: 'GwkClientVersionOld' as const,
+    series: { [`gwk_client_version_behind_seconds{pod="w",kind="${kind}"}`]: `${31 * DAY_S}x90` },
     at: '61m',
     fires: [
       {
-        description:
-          'The client version of this release is 31d 0h 0m 0s old, and the network serves a newer one. Engines depend on the served or pinned version.',
+        labels: { kind },
+        description: `The ${kind} client version is 31d 0h 0m 0s behind the one that the network serves, which soon refuses it.`,
       },
     ],
-  },
+  })),
   {
     name: 'the release is 29 days old, and Postgres does not answer one of the workers',
     alert: 'GwkClientVersionOld',
     series: {
-      'gwk_client_version_behind_seconds{pod="w1"}': `${29 * DAY_S}x90`,
-      'gwk_client_version_behind_seconds{pod="w2"}': 'NaN '.repeat(90).trim(),
+      'gwk_client_version_behind_seconds{pod="w1",kind="bundled"}': `${29 * DAY_S}x90`,
+      'gwk_client_version_behind_seconds{pod="w2",kind="bundled"}': 'NaN '.repeat(90).trim(),
     },
     at: '61m',
     ...quiet,
@@ -360,31 +360,21 @@ export const PROGRAMS: AlertCase[] = [
   {
     name: 'every read has failed for 8 days',
     alert: 'GwkClientVersionUnread',
-    series: {
-      'gwk_client_version_read_age_seconds{pod="w"}': `${8 * DAY_S}x90`,
-      'gwk_client_version_reads_total{pod="w",result="ok"}': '0x90',
-      'gwk_client_version_reads_total{pod="w",result="redirected_elsewhere"}': '1x59 2x31',
-    },
+    series: { 'gwk_client_version_read_age_seconds{pod="w"}': `${8 * DAY_S}x90` },
     at: '80m',
     fires: [{ description: 'The last good read was 8d 0h 0m 0s ago. Engines do not learn newer versions.' }],
   },
   {
-    name: 'nothing is read for 8 days, because there are only sandboxes',
+    name: 'nothing is read, because there are only sandboxes',
     alert: 'GwkClientVersionUnread',
-    series: {
-      'gwk_client_version_read_age_seconds{pod="w"}': `${8 * DAY_S}x90`,
-      'gwk_client_version_reads_total{pod="w",result="ok"}': '0x90',
-    },
+    series: { 'gwk_client_version_read_age_seconds{pod="w"}': 'NaN '.repeat(90).trim() },
     at: '80m',
     ...quiet,
   },
   {
     name: 'reads have failed since yesterday',
     alert: 'GwkClientVersionUnread',
-    series: {
-      'gwk_client_version_read_age_seconds{pod="w"}': `${DAY_S}x90`,
-      'gwk_client_version_reads_total{pod="w",result="unreachable"}': '0+1x90',
-    },
+    series: { 'gwk_client_version_read_age_seconds{pod="w"}': `${DAY_S}x90` },
     at: '80m',
     ...quiet,
   },

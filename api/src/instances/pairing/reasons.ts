@@ -13,6 +13,8 @@ const REASONS: Record<string, string> = {
   too_many_codes: 'a rede não dá mais códigos a este número por enquanto. Tente mais tarde, ou use o QR',
   version_rejected_405: VERSION_REJECTED,
   version_rejected_409: VERSION_REJECTED,
+  version_expected:
+    'a rede não aceita a versão do cliente, e o gateway procura uma mais nova. Tente de novo em um minuto',
   timed_out: 'a rede não respondeu a tempo',
   connection_closed: 'a conexão com a rede caiu várias vezes',
 };
