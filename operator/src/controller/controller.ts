@@ -105,8 +105,8 @@ export class Controller {
       log,
       starting: this.#starting,
       changed: (keys) => keys.forEach((key) => this.queue.add(key, 'facts')),
-      lost: () => this.#reconcileAll(),
-      recovered: (outage) => (outage ? this.#reconcileAll() : this.#retryFailed()),
+      outageBegan: () => this.#reconcileAll(),
+      outageEnded: (outage) => (outage ? this.#reconcileAll() : this.#retryFailed()),
     });
   }
 
@@ -117,7 +117,7 @@ export class Controller {
   }
 
   async start(): Promise<void> {
-    this.observer.prepare();
+    this.observer.startClock();
     await this.#cluster.start((key) => this.queue.add(key, 'event'));
     // Stopped during the initial list: start nothing.
     if (this.#stopped) return;

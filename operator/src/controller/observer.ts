@@ -11,7 +11,7 @@ const OBSERVE_MS = 700;
 const OBSERVE_STARTING_MS = 250;
 
 /**
- * An engine that cannot renew its lease of 45 s (default) has closed its connection about now. A shorter outage, like a
+ * An engine that cannot renew its lease of 45 s (default) has closed its connection after 40 s. A shorter outage, like a
  * restart of the API, changes no status.
  */
 export const OUTAGE_MS = 40_000;
@@ -26,9 +26,9 @@ interface ObserverOptions {
   /** The API reported other facts of these keys. */
   changed: (keys: string[]) => void;
   /** An outage began: all that the API reported is out of date. */
-  lost: () => void;
-  /** The API answers again. @param outage set if `lost` was called */
-  recovered: (outage: Outage | null) => void;
+  outageBegan: () => void;
+  /** The API answers again. @param outage set if `outageBegan` was called */
+  outageEnded: (outage: Outage | null) => void;
 }
 
 /** Asks the API for the facts of all instances, as long as the operator runs. */
@@ -56,8 +56,8 @@ export class Observer {
     return this.#outage;
   }
 
-  /** Counts the time without an answer from now on. */
-  prepare(): void {
+  /** Starts the clock of `unresponsiveMs`. */
+  startClock(): void {
     this.#startedAt = Date.now();
   }
 
@@ -88,7 +88,7 @@ export class Observer {
 
   /** Between two full observations, ask only for starting instances, since asking for all is expensive. */
   async #observe(all: boolean): Promise<void> {
-    const { projections, starting, changed, recovered, log } = this.#options;
+    const { projections, starting, changed, outageEnded, log } = this.#options;
     const began = performance.now();
     changed(await projections.observe(all ? undefined : starting));
     if (!all) return;
@@ -98,13 +98,13 @@ export class Observer {
     const outage = this.#outage;
     this.#outage = null;
     log.info('API available again');
-    recovered(outage);
+    outageEnded(outage);
   }
 
   #declareOutage(): void {
     if (this.#outage !== null || this.unresponsiveMs < this.#options.outageMs) return;
     this.#outage = { since: Date.now() - this.unresponsiveMs };
-    this.#options.lost();
+    this.#options.outageBegan();
   }
 
   #logUnavailable(error: unknown): void {

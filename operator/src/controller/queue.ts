@@ -16,8 +16,14 @@ export function backoffMs(failures: number, { firstMs, maxMs, random }: Backoff)
 }
 
 /**
- * Why a key is reconciled: its resource or pod changed, the API reported a change, it has a turn in an upgrade, the
- * periodic resync, a time that a decision asked for, or a failure.
+ * Why a key is reconciled.
+ *
+ * - `event`: a change of its resource or pod
+ * - `facts`: a change that the API reported
+ * - `turn`: its turn in an upgrade
+ * - `resync`: every 5 minutes
+ * - `recheck`: a timer that a decision set
+ * - `retry`: a failure
  */
 export const CAUSES = ['event', 'facts', 'turn', 'resync', 'recheck', 'retry'] as const;
 export type Cause = (typeof CAUSES)[number];

@@ -22,7 +22,7 @@ interface LeaderElectorOptions {
 
 const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
-/** So many failures in a row (8 s and more) are no short outage of the Kubernetes API: a right is missing. */
+/** After five failures (8 s or more) the fault is probably lasting: a missing right or an outage. */
 const FAULTY_AFTER = 5;
 
 /**
