@@ -55,8 +55,8 @@ function evaluate(observed: Observed, decision: Decision): Record<Type, Outcome>
 }
 
 /**
- * While the API does not answer, only an instance without an engine stays as it was last reported. The message is the
- * same throughout an outage, so it is written once.
+ * While the API does not answer, conditions that depend on the API become Unknown, except without a pod. The message is
+ * the same throughout an outage, so it is written once.
  */
 function hideOutdated(
   { EngineRunning, Paired }: Record<'EngineRunning' | 'Paired', Outcome>,
@@ -122,7 +122,7 @@ const STATE_REASONS = {
 
 const VERSION_REFUSED = no(
   'ClientVersionRefused',
-  'The network refuses the client version, and no newer one is known; see: gwk network-version show, and pin a version with: gwk network-version pin <version>',
+  'The network refuses every known client version; see: gwk network-version show, and pin a version with: gwk network-version pin <version>',
 );
 
 function connected({ pod, projection }: Observed): Outcome {
