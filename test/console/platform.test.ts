@@ -122,7 +122,7 @@ describeWithChromium('what administrators of the platform do in the console', ()
     expect(await findViolations(page)).toEqual([]);
     await takePicture(page, 'client-version');
 
-    const field = section.getByRole('combobox', { name: 'Pin a version for all engines' });
+    const field = section.getByRole('combobox', { name: 'Pin a version for engines with auto or bundled' });
     await field.fill('2.3000.1');
     await section.getByRole('button', { name: 'Pin', exact: true }).click();
     await section.getByText('must be a version such as 2.3000.1044142122').waitFor();
@@ -133,7 +133,7 @@ describeWithChromium('what administrators of the platform do in the console', ()
     expect(await section.getByText(`The network refuses ${refused}`).count()).toBe(0);
     await section.getByRole('button', { name: 'Unpin' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Unpin' }).click();
-    await section.getByText('None: engines follow the served version.').waitFor();
+    await section.getByText('None: each engine uses its setting.').waitFor();
   });
 
   test('an owner of an account finds no page of the platform', async () => {

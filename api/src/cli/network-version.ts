@@ -17,12 +17,14 @@ export function registerNetworkVersion(program: Command): void {
 
   command
     .command('pin <version>')
-    .description('use a version for all engines; refused engines try it within seconds')
+    .description(
+      'pin a version for engines with auto or bundled; refused engines try it within one renewal of their lease (10 s, default)',
+    )
     .action((version: string) => printChange('network-version pin', (tx) => pin(tx, version)));
 
   command
     .command('unpin')
-    .description('follow the version that the network serves again')
+    .description('unpin: each engine uses its setting again')
     .action(() => printChange('network-version unpin', (tx) => pin(tx, null)));
 }
 

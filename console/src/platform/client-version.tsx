@@ -88,7 +88,7 @@ function Warnings({ found: { pinned, served, bundled, last_read, versions } }: {
   const wanted = pinned?.version ?? served?.version ?? bundled.version;
   const known = versions.find(({ version }) => version === wanted);
   const other = versions.find((each) => each.accepted_at !== null && !isRefused(each));
-  const advice = pinned ? 'pinRefused' : other ? 'othersWork' : 'noneNewer';
+  const advice = pinned ? 'pinRefused' : other ? 'othersWork' : 'noneWorks';
   const fault = last_read?.fault ?? null;
   return (
     <>

@@ -112,7 +112,10 @@ export const NetworkVersionOut = z.object({
   pinned: z
     .object({ version: versionText(), at: z.iso.datetime(), by: author() })
     .nullable()
-    .meta({ description: 'The version that an administrator has set for all engines; null: none.' }),
+    .meta({
+      description:
+        'The version that an administrator has pinned for engines with `auto` or `bundled`; null: none.',
+    }),
   served: z
     .object({ version: versionText(), read_at: z.iso.datetime(), source: z.string() })
     .nullable()
@@ -120,7 +123,7 @@ export const NetworkVersionOut = z.object({
       description: 'The last version that the network served to its own web client and that is plausible.',
     }),
   bundled: z.object({ version: versionText(), day: z.iso.date() }).meta({
-    description: 'The version of the Baileys of this release, and the day on which the network served it.',
+    description: 'The version of the Baileys in this release, and the day on which the network served it.',
   }),
   bundled_days_behind: count().meta({
     description: 'Age of the bundled version in days while the network serves a newer one; 0 otherwise.',
@@ -132,7 +135,7 @@ export const NetworkVersionOut = z.object({
     })
     .nullable()
     .meta({
-      description: 'null: no worker has read the served version yet, or `clientVersion` is not `auto`.',
+      description: 'The last read by a worker, also after a change from `auto`; null: none yet.',
     }),
   versions: z
     .array(

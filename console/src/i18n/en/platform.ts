@@ -24,7 +24,7 @@ export const platform = {
     help: 'Engines announce it when they connect. The network refuses old versions.',
     pinned: 'Pinned',
     pinnedBy: 'by {{by}},',
-    notPinned: 'None: engines follow the served version.',
+    notPinned: 'None: each engine uses its setting.',
     served: 'Served by the network',
     read: 'read',
     neverRead: 'Not read yet. Workers read it with the setting auto, once there is a number.',
@@ -40,9 +40,9 @@ export const platform = {
     isUntried: 'not tried',
     noLogin: 'No engine has connected yet.',
     refusedTitle: 'The network refuses {{version}}',
-    pinRefused: 'Engines use nothing else while it is pinned. Unpin it, or pin a newer version.',
+    pinRefused: 'Engines with auto or bundled use only the pinned version. Unpin it, or pin a newer version.',
     othersWork: 'Engines connect with {{version}}, which the network accepts.',
-    noneNewer:
+    noneWorks:
       'No other version is known to work. Workers read the served version again within 10 minutes. If numbers stay offline then, pin a newer version.',
     unread: 'The served version could not be read; the last good one stays in use',
     /** By the fault of the last read. */
@@ -58,14 +58,13 @@ export const platform = {
       older_than_bundled: 'The answer names a version older than the bundled one.',
       implausibly_new: 'The answer names a version that is too new to be true.',
     },
-    pinTitle: 'Pin a version for all engines',
+    pinTitle: 'Pin a version for engines with auto or bundled',
     pinHelp:
-      'Refused engines try it within seconds. Open https://web.whatsapp.com/sw.js in a browser and search for client_revision: its number is the last part of the version.',
+      'Refused engines try it within one renewal of their lease (10 s, default). Open https://web.whatsapp.com/sw.js in a browser and search for client_revision: its number is the last part of the version.',
     pin: 'Pin',
     unpin: 'Unpin',
     unpinTitle: 'Unpin {{version}}?',
-    unpinText:
-      'Engines follow the served version again at their next connection. Open connections stay open.',
+    unpinText: 'Each engine uses its setting again at its next connection. Open connections stay open.',
   },
   accounts: {
     title: 'Accounts',

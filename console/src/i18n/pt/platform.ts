@@ -24,7 +24,7 @@ export const platform = {
     help: 'Os motores a anunciam ao conectar. A rede recusa versões antigas.',
     pinned: 'Fixada',
     pinnedBy: 'por {{by}},',
-    notPinned: 'Nenhuma: os motores seguem a versão servida.',
+    notPinned: 'Nenhuma: cada motor usa a sua configuração.',
     served: 'Servida pela rede',
     read: 'lida',
     neverRead: 'Ainda não lida. Os workers a leem com a configuração auto, quando há um número.',
@@ -40,9 +40,9 @@ export const platform = {
     isUntried: 'não testada',
     noLogin: 'Nenhum motor conectou ainda.',
     refusedTitle: 'A rede recusa {{version}}',
-    pinRefused: 'Enquanto ela está fixada, os motores não usam outra. Solte-a ou fixe uma mais nova.',
+    pinRefused: 'Os motores com auto ou bundled usam só a versão fixada. Solte-a ou fixe uma mais nova.',
     othersWork: 'Os motores conectam com {{version}}, que a rede aceita.',
-    noneNewer:
+    noneWorks:
       'Nenhuma outra versão funciona, ao que se sabe. Os workers leem a versão servida de novo em até 10 minutos. Se os números continuarem offline depois, fixe uma versão mais nova.',
     unread: 'Não foi possível ler a versão servida; a última válida continua em uso',
     /** Pelo erro da última leitura. */
@@ -59,14 +59,14 @@ export const platform = {
       older_than_bundled: 'A resposta traz uma versão mais antiga que a incluída.',
       implausibly_new: 'A resposta traz uma versão nova demais para ser verdade.',
     },
-    pinTitle: 'Fixar uma versão para todos os motores',
+    pinTitle: 'Fixar uma versão para os motores com auto ou bundled',
     pinHelp:
-      'Motores recusados a testam em segundos. Abra https://web.whatsapp.com/sw.js em um navegador e busque client_revision: o número é a última parte da versão.',
+      'Motores recusados a testam na próxima renovação do seu lease (10 s, padrão). Abra https://web.whatsapp.com/sw.js em um navegador e busque client_revision: o número é a última parte da versão.',
     pin: 'Fixar',
     unpin: 'Soltar',
     unpinTitle: 'Soltar {{version}}?',
     unpinText:
-      'Os motores seguem de novo a versão servida na próxima conexão. Conexões abertas continuam abertas.',
+      'Cada motor usa de novo a sua configuração na próxima conexão. Conexões abertas continuam abertas.',
   },
   accounts: {
     title: 'Contas',
