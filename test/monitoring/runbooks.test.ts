@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { readServedVersion } from '@gwk/api/client-version/source';
 import { BUNDLED } from '@gwk/core/client-version';
 import pg from 'pg';
 import { runGwkJson } from '../support/gateway/gwk-command.js';
@@ -67,17 +68,23 @@ test.each(commands)('%s has a command that works: gwk %s', async (_, command) =>
   await expect(runGwkJson(args, env)).resolves.toMatchObject({ bundled: BUNDLED });
 });
 
-test('the script of GwkClientVersionUnread prints the answer to a worker', async () => {
+test('the script of GwkClientVersionUnread sends the request of a worker and prints the answer', async () => {
   const page = readFileSync(join(RUNBOOKS, 'GwkClientVersionUnread.md'), 'utf8');
   const [, script] = /\bnode -e '([^']*)'/.exec(page)!;
-  const portal = createServer((_, res) =>
-    res.writeHead(302, { location: 'https://login.example.com/' }).end(),
-  );
+  const requests: IncomingHttpHeaders[] = [];
+  const portal = createServer((req, res) => {
+    requests.push(req.headers);
+    res.writeHead(302, { location: 'https://login.example.com/' }).end();
+  });
   await new Promise<void>((resolve) => portal.listen(0, '127.0.0.1', resolve));
   const { port } = portal.address() as AddressInfo;
-  const local = script!.replace('https://web.whatsapp.com', `http://127.0.0.1:${port}`);
+  const origin = `http://127.0.0.1:${port}`;
+  const local = script!.replace('https://web.whatsapp.com', origin).replace('"https"', '"http"');
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', local]);
+  const read = readServedVersion({ url: `${origin}/sw.js`, agents: null });
+  await expect(read).rejects.toMatchObject({ fault: 'redirected_elsewhere' });
   portal.close();
+  expect(requests[0]).toEqual(requests[1]);
   expect(stdout).toBe('302 https://login.example.com/\n');
 });
 

@@ -18,7 +18,7 @@ export const engineSettings = {
   ...proxySettings('GWK_ENGINE', 'the connection to the network and its media files'),
   clientVersion: shared.clientVersion(
     'GWK_ENGINE',
-    'Client version that the engine announces to the network. `auto`: the version that the network serves to its own web client. `bundled`: the version of the installed Baileys. A version pinned with `gwk network-version pin` wins over both. A version, such as 2.3000.1044142122: this one, whatever is pinned.',
+    'Client version that the engine announces to the network. `auto`: the version that the network serves to its own web client. `bundled`: the version of the Baileys in this release. A version pinned with `gwk network-version pin` wins over both. A version, such as 2.3000.1044142122: engines announce it and ignore pins.',
   ),
   metricsInstance: setting(
     'GWK_ENGINE_METRICS_INSTANCE',

@@ -43,7 +43,7 @@ export const workerSettings = {
   ),
   clientVersion: shared.clientVersion(
     'GWK_WORKER',
-    'With `auto`, workers read the version that the network serves to its own web client, every 6 hours and after a refusal. With other values they read nothing.',
+    'With `auto`, workers read the version that the network serves to its own web client, every 4.5 to 6 hours and after a refusal. With other values they read nothing.',
   ),
   clientVersionUrl: setting(
     'GWK_WORKER_CLIENT_VERSION_URL',

@@ -54,9 +54,11 @@ export const ENGINE_METRICS = {
     'Ended connections and failed connection attempts, by reason, including those for pairing.',
     ['reason'],
   ),
-  clientVersion: gauge('gwk_engine_client_version', '1 for the client version of the last connection.', [
-    'version',
-  ]),
+  clientVersion: gauge(
+    'gwk_engine_client_version',
+    '1 for the client version of the last connection attempt.',
+    ['version'],
+  ),
   clientVersionRefusals: counter(
     'gwk_engine_client_version_refusals_total',
     'Connections that the network refused because of their client version (405, 409).',

@@ -23,8 +23,8 @@ import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver
  * - A pairing session opens a socket in `pending_pair` and `logged_out`. It does not change the state until the phone
  *   has linked the device. It ends with the link, with a logout, or when the codes expire. If the socket drops
  *   meanwhile, it is reopened up to 3 times.
- * - The network refused the client version: `disconnected` with a delay of a minute to an hour, which ends as soon as
- *   another version is known.
+ * - The network refused the client version: `disconnected` with a delay of a minute to an hour. Each renewal of the
+ *   lease asks for another version, which ends the delay.
  * - Forbidden (lease not confirmed): no socket in any state, until permitted again.
  * - A pairing is reported with the next state change, at the latest with `connected`, because an unchanged state is
  *   not reported.
