@@ -407,7 +407,7 @@ DECLARE
   registered text;
   kept uuid[];
   former jsonb := '{}';
-  renamed jsonb;
+  former_ids jsonb;
 BEGIN
   IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
     RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
@@ -483,9 +483,9 @@ BEGIN
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
   IF stated IS NOT NULL THEN
-    FOR renamed IN SELECT u.previous FROM gwk_set_username(
+    FOR former_ids IN SELECT u.previous FROM gwk_set_username(
       account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
-      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
+      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, former_ids) ELSE '{}' END || former;
     END LOOP;
   END IF;
   contact_id := person;

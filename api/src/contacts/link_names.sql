@@ -8,7 +8,8 @@
 -- Both cases end with a new id for the contact that lost a name, so that cached facts about it fail their check.
 -- stated: the username of the LID, and when the network stated it ({username, at}); NULL: it did not.
 -- `changed` and `opted_out`: the caller fails the waiting messages of the contact. `updates`: the ids of each contact that
--- was known before and has others now, as {contact, previous}. After a merge, `previous` is the one that had no LID.
+-- was known before and has others now, as {contact, previous}. After a merge, `previous` holds the ids of the contact
+-- without a LID.
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
   stated jsonb
@@ -26,7 +27,7 @@ DECLARE
   kept uuid[];
   -- The former ids of changed contacts, by LID.
   former jsonb := '{}';
-  renamed jsonb;
+  former_ids jsonb;
 BEGIN
   IF given_lid !~ '^[0-9]{5,20}@lid$' OR given_phone !~ '^[0-9]{8,15}$' THEN
     RAISE EXCEPTION 'only a LID and a phone number can be linked' USING ERRCODE = 'invalid_parameter_value';
@@ -103,9 +104,9 @@ BEGIN
   END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
   IF stated IS NOT NULL THEN
-    FOR renamed IN SELECT u.previous FROM gwk_set_username(
+    FOR former_ids IN SELECT u.previous FROM gwk_set_username(
       account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
-      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, renamed) ELSE '{}' END || former;
+      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, former_ids) ELSE '{}' END || former;
     END LOOP;
   END IF;
   contact_id := person;

@@ -1,5 +1,5 @@
 -- Merges two contacts. The caller holds both (gwk_lock_contacts). The result is opted out, in the account or in a
--- sandbox, if one of them was; by phone number only if no opt-out was of the person. Resumptions in sandboxes end.
+-- sandbox, if one of them was. If both were, the result is `by_phone` only if both were by phone. Resumptions in sandboxes end.
 CREATE OR REPLACE FUNCTION gwk_merge_contacts(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_merge_conversations(k.id, g.id)

@@ -1,8 +1,8 @@
 -- Merges a conversation into another of the same instance. The caller holds both.
 --
 -- Waiting messages of both form one queue by acceptance time (in the same millisecond by their ids), and each conversation
--- keeps its own order. Claimed messages stay in front, except those behind a waiting one of their own conversation. An
--- engine returned that one.
+-- keeps its own order. Claimed messages stay in front, except those behind a waiting one of their own conversation: an
+-- engine claimed the earlier message and returned it.
 CREATE OR REPLACE FUNCTION gwk_merge_conversations(target_id uuid, source_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   base_seq bigint;

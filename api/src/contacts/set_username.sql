@@ -1,8 +1,8 @@
 -- Stores the username of a contact for the events of one instance, and with `given_lid` for its LID in the whole account.
--- A sandbox gives the contact instead, because a consumer may write in the name of anybody there. Returns the former ids if
--- the account's username changed, or in a sandbox that of the conversation; else no row. Only the first of concurrent calls
--- with one username returns a row. An older statement than the stored one changes nothing; `stated_at` NULL: of an unknown
--- age.
+-- For a sandbox the caller passes `sandbox_contact`, because a consumer may write in the name of anybody there. Returns the
+-- former ids if the account's username changed, or in a sandbox that of the conversation; else no row. Only the first of
+-- concurrent calls with one username returns a row. An older statement than the stored one changes nothing. `stated_at`
+-- NULL: the age is unknown; it replaces only a username of unknown age.
 CREATE OR REPLACE FUNCTION gwk_set_username(
   account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
