@@ -66,7 +66,7 @@ export const PROBLEMS = {
     title: 'Invalid phone number',
     detail:
       'Informe um telefone de 8 a 15 dígitos, com código do país e de área, ou um id da rede, onde ele é aceito.',
-    when: 'A phone number does not have 8 to 15 digits with country and area code, and is no valid network id where one is accepted.',
+    when: 'The value is neither a phone number (8 to 15 digits, with country and area code) nor, where accepted, a network id.',
     then: CORRECT,
   },
   'invalid-reply-to': {
