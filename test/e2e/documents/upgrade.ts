@@ -10,10 +10,7 @@ export async function upgrade(reader: Reader): Promise<void> {
   const upgraded = await reader.type('kubernetes.md', 'condition=UpToDate');
   expectTexts(upgraded, 'UPTODATE', CONNECTED, 'shop condition met');
   expectTexts(await reader.type('upgrade.md', 'logs --prefix'), /^\[pod\/gwk-migrate-\S+\/migrate\] /m);
-  const repeated = await reader.type(
-    'upgrade.md',
-    'delete job -l app.kubernetes.io/name=gwk,app.kubernetes.io/component=migrations',
-  );
+  const repeated = await reader.type('upgrade.md', '^kubectl -n messages delete job');
   expectTexts(repeated, /job.* deleted/, UPGRADED);
   expectTexts(await reader.type('upgrade.md', 'get gwi -A -o wide'), CONNECTED, ROLLED_BACK);
   expectTexts(await reader.type('upgrade.md', '> instances.yaml'), ROLLED_BACK);

@@ -35,7 +35,7 @@ export const BLOCKS: Record<AdministratorPage, [text: string, typed: string][]> 
   'upgrade.md': [
     ['^helm upgrade gwk', walk('upgrade')],
     ['logs --prefix', walk('upgrade')],
-    ['delete job -l app.kubernetes.io/name=gwk,app.kubernetes.io/component=migrations', walk('upgrade')],
+    ['^kubectl -n messages delete job', walk('upgrade')],
     ['get gwi -A -o wide', walk('upgrade')],
     ['> instances.yaml', walk('upgrade')],
     ['"storedVersions":["v1alpha1"]', STORED],
