@@ -21,6 +21,8 @@ interface Creation {
 const NOTE =
   '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s. See docs/console.md.\n';
 const DEFAULT_HANDOFF_SECONDS = '60';
+/** After `gwk user reset` the person may set up the first second factor of an account that requires one. */
+const FACTOR_SET_UP_MS = 86_400_000;
 const MAX_HANDOFF_SECONDS = 3_600;
 
 export function registerUsers(program: Command): void {
@@ -239,7 +241,12 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
   const passwordHash = await new Passwords().hash(password);
   await tx.user.update({
     where: { id },
-    data: { passwordHash, totpSealed: null, totpConfirmedAt: null },
+    data: {
+      passwordHash,
+      totpSealed: null,
+      totpConfirmedAt: null,
+      factorSetUpUntil: new Date(Date.now() + FACTOR_SET_UP_MS),
+    },
   });
   await tx.backupCode.deleteMany({ where: { userId: id } });
   await tx.passkey.deleteMany({ where: { userId: id } });

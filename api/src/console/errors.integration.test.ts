@@ -123,6 +123,17 @@ const CASES: Record<ConsoleProblemCode, { when: string; provoke: () => Refusal }
       return (await openBrowser(api, account)).call('GET', '/v1/instances');
     },
   },
+  'mfa-needs-link': {
+    when: 'the password alone begins a required set-up',
+    provoke: async () => {
+      const account = await api.account();
+      await api.db.account.update({ where: { id: account.id }, data: { requiresMfa: true } });
+      const { user } = await openBrowser(api, account);
+      const browser = new Browser(api);
+      await browser.signIn(user.email);
+      return browser.call('POST', '/console/api/profile/totp', { body: { password: PASSWORD } });
+    },
+  },
   'mfa-setup-not-started': {
     when: 'there is no secret to confirm',
     provoke: async () => {

@@ -1,7 +1,9 @@
+import { newUuid } from '@gwk/core/ids';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { SessionOut } from '@gwk/core/resources/console-session';
 import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
 import {
+  addMember,
   Browser,
   browserOf,
   createUser,
@@ -12,6 +14,7 @@ import {
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';
 import type { TestApi } from '@gwk/test/support/api/test-api';
+import { hashToken, newToken } from '../accounts/sessions.js';
 import { createHandoff } from './sign-in/handoffs.js';
 
 /** An API of its own, because wrong codes count as failures of the address. */
@@ -251,5 +254,63 @@ describe('a set-up', () => {
     const again = (await start(browser, PASSWORD)).body;
     expect(outcome(await confirm(browser, secret))).toBe('invalid-code');
     expect(outcome(await confirm(browser, again.secret))).toBe(200);
+  });
+
+  describe('that an account requires', () => {
+    beforeEach(async () => {
+      const account = await api.account();
+      await api.db.account.update({ where: { id: account.id }, data: { requiresMfa: true } });
+      await addMember(api, account, { userId: user.id, role: 'viewer' });
+    });
+    const afterSignIn = async () => {
+      const signedIn = new Browser(api);
+      expect(outcome(await signedIn.signIn(user.email))).toBe(200);
+      return signedIn;
+    };
+    const addPasskey = (by: Browser) =>
+      by.call('POST', '/console/api/profile/passkeys/options', { body: { password: PASSWORD } });
+
+    test('cannot begin with a sign-in by password', async () => {
+      const signedIn = await afterSignIn();
+      expect(outcome(await start(signedIn, PASSWORD))).toBe('mfa-needs-link');
+      expect(outcome(await addPasskey(signedIn))).toBe('mfa-needs-link');
+    });
+
+    test('cannot begin so for an administrator of the platform', async () => {
+      await api.db.member.deleteMany({ where: { userId: user.id } });
+      await api.db.user.update({ where: { id: user.id }, data: { isPlatformAdmin: true } });
+      expect(outcome(await start(await afterSignIn(), PASSWORD))).toBe('mfa-needs-link');
+    });
+
+    test('begins with a sign-in by a link', async () => {
+      const { url } = await createHandoff(api.db, user.id, { baseUrl: 'http://127.0.0.1', seconds: 60 });
+      const signedIn = new Browser(api);
+      expect(outcome(await signedIn.open('/handoff', { token: url.split('token=')[1] }))).toBe(200);
+      await setUpTotp(signedIn);
+    });
+
+    test('begins with a password by a link, for 30 minutes', async () => {
+      const token = newToken();
+      const tokenHash = hashToken(token);
+      const expiresAt = new Date(Date.now() + 60_000);
+      await api.db.handoff.create({
+        data: { id: newUuid(), userId: user.id, purpose: 'reset', tokenHash, expiresAt },
+      });
+      const body = { token, password: PASSWORD };
+      const redeem = await new Browser(api).call('POST', '/console/api/password-resets/redeem', { body });
+      expect(redeem.status).toBe(204);
+      const signedIn = await afterSignIn();
+      expect(outcome(await addPasskey(signedIn))).toBe(200);
+      expect(outcome(await start(signedIn, PASSWORD))).toBe(200);
+      await api.db.user.update({ where: { id: user.id }, data: { factorSetUpUntil: new Date() } });
+      expect(outcome(await start(signedIn, PASSWORD))).toBe('mfa-needs-link');
+    });
+
+    test('begins with a sign-in by password if there is a factor already', async () => {
+      const { app: own } = await setUpTotp(browser);
+      const signedIn = await afterPassword();
+      expect(outcome(await send(signedIn, own.code(1)))).toBe(200);
+      expect(outcome(await addPasskey(signedIn))).toBe(200);
+    });
   });
 });

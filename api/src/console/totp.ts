@@ -5,7 +5,7 @@ import { audit } from '../accounts/audit-log.js';
 import type { User } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { checkCode, findStep, newBackupCodes, newTotp, normalizeCode } from './second-factor.js';
-import { provePerson } from './sign-in/proof.js';
+import { checkFirstFactor, provePerson } from './sign-in/proof.js';
 import { PRIVATE, requireOpenSession } from './sign-in/sessions.js';
 
 const PATH = '/console/api/profile/totp';
@@ -23,12 +23,19 @@ const startTotp = operation({
   scope: null,
   person: 'signed-in',
   status: 200,
-  problems: ['invalid-credentials', 'login-locked', 'mfa-not-pending', 'recent-sign-in-required'],
+  problems: [
+    'invalid-credentials',
+    'login-locked',
+    'mfa-needs-link',
+    'mfa-not-pending',
+    'recent-sign-in-required',
+  ],
   body: PersonProof,
   result: TotpSetup,
   async handle({ session, body: { password }, exchange, services }) {
     const { db, sealer } = services;
     const user = await provePerson(services, exchange, { session: session!, password, step: 'totp-setup' });
+    await checkFirstFactor(db, user, session!);
     const { sealed, ...body } = newTotp(sealer, user);
     const { count } = await db.user.updateMany({
       where: { id: user.id, totpConfirmedAt: null },

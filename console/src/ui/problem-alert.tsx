@@ -77,6 +77,7 @@ const ADVICE = {
   'too-many-passkeys': 'problems.advice.tooManyPasskeys',
   'invalid-code': 'problems.advice.code',
   'mfa-not-verified': 'problems.advice.secondFactor',
+  'mfa-needs-link': 'problems.advice.factorLink',
   'user-exists': 'problems.advice.userExists',
   'mfa-not-pending': 'problems.advice.signInAgain',
   'handoff-invalid': 'problems.advice.handoff',

@@ -127,6 +127,7 @@ CREATE TABLE "users" (
     "totp_started_at" TIMESTAMPTZ(3),
     "totp_confirmed_at" TIMESTAMPTZ(3),
     "totp_step" BIGINT NOT NULL DEFAULT 0,
+    "factor_set_up_until" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     CHECK (totp_confirmed_at IS NULL OR totp_sealed IS NOT NULL)
 );
@@ -153,6 +154,7 @@ CREATE TABLE "user_sessions" (
     "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
     "token_hash" BYTEA NOT NULL UNIQUE,
     "pending" BOOLEAN NOT NULL DEFAULT false,
+    "by_password" BOOLEAN NOT NULL DEFAULT false,
     "address" TEXT NOT NULL,
     "user_agent" TEXT NOT NULL,
     "visited_accounts" UUID[] DEFAULT ARRAY[]::UUID[],

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import type { Passkey, Prisma } from '../../generated/prisma/client.js';
 import { operation } from '../../http/operation.js';
-import { provePerson } from '../sign-in/proof.js';
+import { checkFirstFactor, provePerson } from '../sign-in/proof.js';
 import { PRIVATE, requireOpenSession } from '../sign-in/sessions.js';
 import { readChallenge, redeemChallenge, type Ceremony } from './challenges.js';
 import { requestRegistration, verifyRegistration } from './registration.js';
@@ -40,7 +40,13 @@ const startPasskey = operation({
   scope: null,
   person: 'signed-in',
   status: 200,
-  problems: ['invalid-credentials', 'login-locked', 'recent-sign-in-required', 'too-many-passkeys'],
+  problems: [
+    'invalid-credentials',
+    'login-locked',
+    'mfa-needs-link',
+    'recent-sign-in-required',
+    'too-many-passkeys',
+  ],
   body: PersonProof,
   result: PasskeyOptions,
   async handle({ session, body: { password }, exchange, services }) {
@@ -49,6 +55,7 @@ const startPasskey = operation({
       password,
       step: 'passkey-change',
     });
+    await checkFirstFactor(services.db, user, session!);
     await checkNumber(services.db, user.id);
     const ceremony = ceremonyOf(session!.id);
     const body = await requestRegistration(services, exchange, { user, ceremony });

@@ -88,6 +88,9 @@ export async function findReset({ handoff }: Pick<Database, 'handoff'>, token: s
   return found.user;
 }
 
+/** After the link, the person may set up the first second factor of an account that requires one. */
+const FACTOR_SET_UP_MS = 30 * 60_000;
+
 /**
  * Uses up the link, sets the password, and ends all sessions and links of the user, and a lock of the e-mail. The second
  * factor and its lock stay.
@@ -100,7 +103,8 @@ export async function setPassword(
   const userId = user.id;
   await db.$transaction(async (tx) => {
     // The lock of the user comes first, as in all changes of it.
-    await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+    const factorSetUpUntil = new Date(Date.now() + FACTOR_SET_UP_MS);
+    await tx.user.update({ where: { id: userId }, data: { passwordHash, factorSetUpUntil } });
     const used = await tx.handoff.deleteMany({
       where: { userId, purpose: 'reset', tokenHash: hashToken(token) },
     });

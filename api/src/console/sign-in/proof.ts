@@ -5,6 +5,7 @@ import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Services } from '../../http/services.js';
 import { verifyWithinLimits } from './attempts.js';
+import { listFactors } from './sessions.js';
 
 /** How long after a sign-in a person without a password may change passkeys, set up codes, or set a password. */
 const RECENT_MS = 15 * 60_000;
@@ -34,6 +35,20 @@ export async function provePerson(
   const isRight = await verifyWithinLimits(db, attempt, () => passwords.verify(password ?? '', passwordHash));
   if (!isRight) throw new Problem('invalid-credentials');
   return user;
+}
+
+/**
+ * A person who knows only the password must not pass the rule of an account with a factor of their own. So the first factor
+ * needs a sign-in by a link, an invitation or the provider, or a new password by a link or an administrator.
+ * @throws Problem `mfa-needs-link`
+ */
+export async function checkFirstFactor(db: Database, user: User, session: Session): Promise<void> {
+  const { byPassword } = await db.userSession.findUniqueOrThrow({ where: { id: session.id } });
+  const isAllowed = !byPassword || (user.factorSetUpUntil !== null && user.factorSetUpUntil > new Date());
+  if (isAllowed || (await listFactors(db, user)).length > 0) return;
+  const own = user.isPlatformAdmin ? {} : { members: { some: { userId: user.id } } };
+  if ((await db.account.count({ where: { requiresMfa: true, ...own } })) > 0)
+    throw new Problem('mfa-needs-link');
 }
 
 /** @throws Problem `recent-sign-in-required` */

@@ -122,6 +122,7 @@ async function replaceSession(db: Database, given: NewSession): Promise<void> {
         userId,
         tokenHash: hashToken(token),
         pending,
+        byPassword: proof.by === 'password',
         address: req.ip ?? '',
         userAgent: (req.headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT),
         expiresAt,

@@ -115,6 +115,8 @@ export const problems = {
     wait: 'Wait {{seconds}} seconds, then try again.',
     credentials: 'Check e-mail and password.',
     passwordsOff: 'Sign in with the provider of your organization.',
+    factorLink:
+      'Ask for a new password on the sign-in page and sign in within 30 minutes, or ask an administrator for a link.',
     recentSignIn: 'Sign out, sign in again, then repeat it within 15 minutes.',
     tooManyPasskeys: 'Remove a passkey that you do not use.',
     code: 'Check the code and the clock of your phone. Each code works once.',

@@ -113,6 +113,8 @@ export const problems = {
     wait: 'Espere {{seconds}} segundos e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',
     passwordsOff: 'Entre com o provedor da sua organização.',
+    factorLink:
+      'Peça uma nova senha na página de acesso e entre em até 30 minutos, ou peça um link a um administrador.',
     recentSignIn: 'Saia, entre de novo e repita em até 15 minutos.',
     tooManyPasskeys: 'Remova uma chave de acesso que não usa.',
     code: 'Confira o código e o relógio do telefone. Cada código vale uma vez.',
