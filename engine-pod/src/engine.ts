@@ -206,8 +206,7 @@ export class Engine {
       epoch: acquired.epoch,
       log: this.#log,
       session: {
-        read: async (type, keys) =>
-          (await this.#api.callUntilAnswered('session-read', { wanted: [{ type, keys }] })).entries,
+        read: (type, keys) => this.#api.readSession(type, keys),
         write: (entries) => {
           this.#idleCollector.recordActivity();
           return this.metrics.timeStore(this.#api.callUntilAnswered('session-write', { entries }));

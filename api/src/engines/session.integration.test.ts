@@ -126,7 +126,8 @@ describe('a session at its limit', () => {
   test('grows no further in bytes, and nothing of a refused write is stored', async () => {
     await fill(0, 7, 1024 * 1024);
     expect(await readRefusal(fill(7, 2, 1024 * 1024))).toBe('session-full');
-    expect(Object.keys(await read(['session', null]))).toHaveLength(7);
+    const where = { instanceId: engine.instanceId };
+    expect(await internalApi.world.database.sessionKey.count({ where })).toBe(7);
   });
 
   test('may replace its keys for ever, and remove them', async () => {
@@ -141,6 +142,29 @@ describe('a session at its limit', () => {
     for (let i = 0; i < 4; i++) await fill(4_000 * i, 4_000, 1);
     expect(await readRefusal(fill(16_000, 1, 1))).toBe('session-full');
   });
+});
+
+test('reads a large session in parts, each key once', async () => {
+  for (let i = 0; i < 3; i++) await fill(10 * i, 10, 100_000);
+  const wanted = [{ type: 'session', keys: null }];
+  const first = await engine.call('session-read', { wanted });
+  expect([first.entries.length, first.more]).toEqual([11, true]);
+  const read = [...first.entries];
+  for (let more = true; more;) {
+    const { type, key } = read.at(-1)!;
+    const next = await engine.call('session-read', { wanted, after: { type, key } });
+    read.push(...next.entries);
+    more = next.more === true;
+  }
+  expect(read.map(({ key }) => key)).toEqual(Array.from({ length: 30 }, (_, i) => `k${i}`).toSorted());
+});
+
+test('a value that is larger than a part is read alone', async () => {
+  await fill(0, 2, 3_000_000);
+  const { entries, more } = await engine.call('session-read', {
+    wanted: [{ type: 'session', keys: ['k0', 'k1'] }],
+  });
+  expect([entries.length, more]).toEqual([1, true]);
 });
 
 test('measures a session again only when the count since the last time exceeds the limit', async () => {

@@ -13,30 +13,46 @@ interface SessionRow {
   type: string | null;
   key: string | null;
   value_sealed: Uint8Array | null;
+  /** Found rows, at most PAGE_ROWS. */
+  total: number | null;
 }
 
-/** Reads credentials and Signal keys, by type or by single key. */
+const PAGE_BYTES = 1024 * 1024;
+const PAGE_ROWS = 5_000;
+
+/** Reads credentials and Signal keys, by type or by single key: the first about 1 MB, in the order of types and keys. */
 export async function readSession(
-  { database, sealer }: InternalDeps,
+  { database, sealer }: Pick<InternalDeps, 'database' | 'sealer'>,
   { instanceId }: EngineCaller,
   request: EngineRequest<'session-read'>,
 ): Promise<EngineResponse<'session-read'>> {
   const whole = request.wanted.filter(({ keys }) => keys === null).map(({ type }) => type);
   const single = request.wanted.flatMap(({ type, keys }) => (keys ?? []).map((key) => ({ type, key })));
+  const { type: afterType, key: afterKey } = request.after ?? { type: null, key: null };
   const rows = await database.$queryRaw<SessionRow[]>`
-    SELECT l.refusal, s.type, s.key, s.value_sealed
+    WITH found AS (
+      SELECT s.type, s.key, s.value_sealed, count(*) OVER () AS total,
+        sum(octet_length(s.value_sealed)) OVER (ORDER BY s.type, s.key) - octet_length(s.value_sealed) AS bytes_before
+      FROM (
+        SELECT k.type, k.key, k.value_sealed FROM session_keys k
+        WHERE k.instance_id = ${instanceId}::uuid
+          AND (${afterType}::text IS NULL OR (k.type, k.key) > (${afterType}::text, ${afterKey}::text))
+          AND (
+            k.type = ANY (${whole}::text[])
+            OR (k.type, k.key) IN (
+              SELECT * FROM unnest(${single.map(({ type }) => type)}::text[], ${single.map(({ key }) => key)}::text[])))
+        ORDER BY k.type, k.key LIMIT ${PAGE_ROWS}) s)
+    SELECT l.refusal, f.type, f.key, f.value_sealed, f.total::integer AS total
     FROM (SELECT (gwk_fence(${leaseArrays([{ ...request, instanceId }])}))[1] AS refusal) AS l
-    LEFT JOIN session_keys s ON l.refusal IS NULL AND s.instance_id = ${instanceId}::uuid AND (
-      s.type = ANY (${whole}::text[])
-      OR (s.type, s.key) IN (
-        SELECT * FROM unnest(${single.map(({ type }) => type)}::text[], ${single.map(({ key }) => key)}::text[])))`;
+    LEFT JOIN found f ON l.refusal IS NULL AND f.bytes_before < ${PAGE_BYTES}
+    ORDER BY f.type, f.key`;
   if (rows[0]!.refusal) throw new RefusalError(rows[0]!.refusal);
-  return {
-    entries: rows.flatMap(({ type, key, value_sealed }): SessionEntry[] => {
-      if (type === null || key === null || value_sealed === null) return [];
-      return [{ type, key, value: sealer.open(instanceId, COLUMN, value_sealed).toString('base64') }];
-    }),
-  };
+  const entries = rows.flatMap(({ type, key, value_sealed }): SessionEntry[] => {
+    if (type === null || key === null || value_sealed === null) return [];
+    return [{ type, key, value: sealer.open(instanceId, COLUMN, value_sealed).toString('base64') }];
+  });
+  const total = rows[0]!.total ?? 0;
+  return { entries, ...((total > entries.length || total === PAGE_ROWS) && { more: true }) };
 }
 
 /**

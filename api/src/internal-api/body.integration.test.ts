@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
 import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import { until } from '@gwk/test/support/wait';
-import { BodyBudget } from './body.js';
+import { CallBudget } from './body.js';
 
 test('limits the bytes a caller has in flight, and frees them when they are processed', () => {
-  const budget = new BodyBudget(10);
+  const budget = new CallBudget(10, 5);
   const [first, second, other] = [budget.open('one'), budget.open('one'), budget.open('other')];
   first.take(6);
   expect(() => second.take(5)).toThrow('unavailable');
@@ -17,6 +17,19 @@ test('limits the bytes a caller has in flight, and frees them when they are proc
   third.take(10);
   third.close();
   other.close();
+  expect(budget.callers).toBe(0);
+});
+
+test('limits the bytes of unread answers, and always allows one', () => {
+  const budget = new CallBudget(10, 5);
+  const [first, second, third] = [budget.open('one'), budget.open('one'), budget.open('one')];
+  first.takeAnswer(7);
+  expect(() => second.takeAnswer(1)).toThrow('unavailable');
+  first.close();
+  second.takeAnswer(2);
+  third.takeAnswer(3);
+  second.close();
+  third.close();
   expect(budget.callers).toBe(0);
 });
 
@@ -34,7 +47,7 @@ describe('the internal API', () => {
   test.each(SCHEMES)('serves others while one engine sends endless bodies: %s', async (_, schemes) => {
     const [thief, other] = [await internalApi.addEngine(), await internalApi.addEngine()];
     await other.acquire();
-    const half = Buffer.concat([Buffer.from('{"a":"'), randomBytes(24 * 1024 * 1024)]);
+    const half = Buffer.concat([Buffer.from('{"a":"'), randomBytes(7 * 1024 * 1024)]);
     const statuses: number[] = [];
     const calls: ClientRequest[] = Array.from({ length: 8 }, (__, i) => {
       const call = request(
@@ -60,7 +73,7 @@ describe('the internal API', () => {
       return call;
     });
     try {
-      // Four halves of 24 MB fit into the limit of a bit more than 96 MB. The others exceed it.
+      // Four parts of 7 MB fit into the limit of 32 MB. The others exceed it.
       await until(() => statuses.length >= 4, { what: 'bodies are refused' });
       expect(new Set(statuses)).toEqual(new Set([503]));
       await other.call('renew', { connected: true });

@@ -59,34 +59,54 @@ function invalid(message: string): RefusalError {
   return new RefusalError('invalid', { issues: [{ path: '', message }] });
 }
 
-const MAX_BYTES_OF_CALLER = 96 * 1024 * 1024;
+const MAX_BYTES_OF_CALLER = 32 * 1024 * 1024;
+/** Part of it that answers may have. An answer without others always fits: it has at most about 16 MB. */
+const MAX_ANSWER_BYTES_OF_CALLER = 16 * 1024 * 1024;
+
+interface Held {
+  bytes: number;
+  answers: number;
+}
 
 /**
- * Limits the bytes of concurrent bodies per caller in this process: an engine may send bodies of 64 MB, but a compromised
- * one must not send many at once. A caller is the instance of the credentials, whatever number of tokens it has.
+ * Limits the bytes of concurrent bodies and unread answers per caller in this process: a compromised engine must not send
+ * or ask for many at once. A caller is the instance of the credentials, whatever number of tokens it has.
  */
-export class BodyBudget {
-  readonly #held = new Map<string, number>();
+export class CallBudget {
+  readonly #held = new Map<string, Held>();
 
-  constructor(readonly maxBytes = MAX_BYTES_OF_CALLER) {}
+  constructor(
+    readonly maxBytes = MAX_BYTES_OF_CALLER,
+    readonly maxAnswerBytes = MAX_ANSWER_BYTES_OF_CALLER,
+  ) {}
 
   /**
-   * Tracks one request; `close` releases its bytes. `take` throws RefusalError `unavailable`: retry when other bodies of the
-   * caller have finished.
+   * Tracks one request; `close` releases its bytes, once its answer has left. `take` and `takeAnswer` throw RefusalError
+   * `unavailable`: retry when other calls of the caller have finished.
    */
-  open(caller: string): { take: (bytes: number) => void; close: () => void } {
-    let taken = 0;
+  open(caller: string) {
+    const taken: Held = { bytes: 0, answers: 0 };
+    const add = (bytes: number, answers: number): void => {
+      const held = this.#held.get(caller) ?? { bytes: 0, answers: 0 };
+      this.#held.set(caller, { bytes: held.bytes + bytes, answers: held.answers + answers });
+      taken.bytes += bytes;
+      taken.answers += answers;
+    };
     return {
-      take: (bytes) => {
-        const held = (this.#held.get(caller) ?? 0) + bytes;
-        if (held > this.maxBytes) throw new RefusalError('unavailable');
-        this.#held.set(caller, held);
-        taken += bytes;
+      take: (bytes: number): void => {
+        if ((this.#held.get(caller)?.bytes ?? 0) + bytes > this.maxBytes)
+          throw new RefusalError('unavailable');
+        add(bytes, 0);
       },
-      close: () => {
-        const held = (this.#held.get(caller) ?? 0) - taken;
-        if (held > 0) this.#held.set(caller, held);
-        else this.#held.delete(caller);
+      takeAnswer: (bytes: number): void => {
+        const { answers } = this.#held.get(caller) ?? { answers: 0 };
+        if (answers > 0 && answers + bytes > this.maxAnswerBytes)
+          throw new RefusalError('unavailable', { retry_after_ms: 1_000 });
+        add(bytes, bytes);
+      },
+      close: (): void => {
+        add(-taken.bytes, -taken.answers);
+        if (this.#held.get(caller)!.bytes <= 0) this.#held.delete(caller);
       },
     };
   }

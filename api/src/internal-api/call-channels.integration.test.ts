@@ -197,7 +197,7 @@ async function openChannels(silenceMs = 120_000) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const answerNext = async () => {
     const { reply, done } = calls.shift()!;
-    const hasLeft = await reply({ status: 200, body: {} });
+    const hasLeft = await reply({ status: 200, text: '{}' });
     done();
     return hasLeft;
   };
@@ -250,7 +250,7 @@ describe('channels', () => {
     await until(() => calls.length === 1, { what: 'the call' });
     channel.socket.terminate();
     const { reply } = calls[0]!;
-    await until(async () => !(await reply({ status: 200, body: {} })), { what: 'the end of the channel' });
+    await until(async () => !(await reply({ status: 200, text: '{}' })), { what: 'the end of the channel' });
     expect(await answerNext()).toBe(false);
   });
 

@@ -25,8 +25,8 @@ type Authorization = string | undefined;
 
 export type IncomingCall = Omit<ChannelCall, 'id'> & { authorization: Authorization; bytes: number };
 
-/** Resolves to whether the whole answer has left. */
-export type Reply = (answer: Omit<ChannelAnswer, 'id'>) => Promise<boolean>;
+/** `text`: the body, in JSON. Resolves to whether the whole answer has left. */
+export type Reply = (answer: { status: number; text: string }) => Promise<boolean>;
 
 interface CallChannelsOptions {
   /** @throws RefusalError for credentials that open no channel */
@@ -147,10 +147,9 @@ export class CallChannels {
     more: { authorization: Authorization; bytes: number },
   ): Promise<void> {
     this.#count(channel, 1);
-    await this.#options.answer({ route, traceparent, body, ...more }, ({ status, body: answered }) => {
-      const answer: ChannelAnswer = { id, status, body: answered };
+    await this.#options.answer({ route, traceparent, body, ...more }, ({ status, text }) => {
       return new Promise((resolve) => {
-        channel.send(JSON.stringify(answer), (error) => resolve(!error));
+        channel.send(toFrame({ id, status }, text), (error) => resolve(!error));
         // A token that is no longer valid opens no channel either.
         if (status === REFUSALS.unauthorized) channel.close();
       });
@@ -168,6 +167,10 @@ export class CallChannels {
     if (this.#isClosing && unanswered === 0) leave(channel);
   }
 }
+
+/** The body is JSON already. */
+const toFrame = (head: Omit<ChannelAnswer, 'body'>, body: string): string =>
+  `${JSON.stringify(head).slice(0, -1)},"body":${body}}`;
 
 function leave(channel: WebSocket): void {
   channel.close(LEAVE_CODE);

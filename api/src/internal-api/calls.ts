@@ -6,7 +6,8 @@ import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
 import { Leases } from '../engines/leases.js';
 import { RedisUsers } from '../engines/redis-users.js';
 import type { Authentication } from './auth.js';
-import { BodyBudget } from './body.js';
+import { CallBudget } from './body.js';
+import { CallGate } from './call-gate.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
 
@@ -14,34 +15,43 @@ import { operatorHandlers } from './operator-routes.js';
 export interface Call {
   schema: z.ZodType;
   maxBytes: number;
-  /**
-   * @param readBody gets a function to call with the number of bytes before they are buffered
-   * @throws RefusalError, errors of `readBody`
-   */
-  run: (
-    headers: IncomingHttpHeaders,
-    readBody: (take: (bytes: number) => void) => unknown,
-  ) => Promise<unknown>;
+  /** @throws RefusalError, errors of `readBody` */
+  run: <T>(headers: IncomingHttpHeaders, exchange: CallExchange<T>) => Promise<T>;
+}
+
+interface CallExchange<T> {
+  /** @param take is to be called with the number of bytes before they are buffered */
+  readBody: (take: (bytes: number) => void) => unknown;
+  /** Sends the answer, in JSON. Resolves once it has left, or cannot leave any more. */
+  reply: (text: string) => Promise<T>;
 }
 
 interface Authenticated {
-  /** Caller for the body budget. */
-  caller: string;
+  /** Caller for the limits. Null: the operator, which has none. */
+  caller: string | null;
   handle: (body: never) => Promise<unknown>;
 }
 
+const OPERATOR = 'operator';
+const SESSION_READ = '/engine/session-read';
 const SMALL_BODY = 64 * 1024;
 const ORDINARY_BODY = 4 * 1024 * 1024;
-const LARGE_BODY = 64 * 1024 * 1024;
+/** An engine batches up to 2 MB. A single item may be larger, such as a message of 2 MB in the journal. */
+const LARGE_BODY = 16 * 1024 * 1024;
 const MAX_BYTES: Record<string, number> = {
   '/engine/built': LARGE_BODY,
   '/engine/session-write': LARGE_BODY,
   '/engine/inbound': LARGE_BODY,
   '/engine/notices': ORDINARY_BODY,
   '/engine/outcomes': ORDINARY_BODY,
-  '/engine/session-read': ORDINARY_BODY,
+  [SESSION_READ]: ORDINARY_BODY,
   '/operator/project': ORDINARY_BODY,
 };
+
+/** Calls of one engine that run at once and wait, in this process. Its own queries then leave most connections to others. */
+const CALLS = { atOnce: 8, waiting: 256 };
+/** Reads of the session decrypt up to 12 MB each. */
+const SESSION_READS = { atOnce: 1, waiting: 256 };
 
 /** The calls by path. */
 export function makeCalls(deps: InternalDeps, authentication: Authentication): ReadonlyMap<string, Call> {
@@ -53,20 +63,29 @@ export function makeCalls(deps: InternalDeps, authentication: Authentication): R
   const operator = operatorHandlers(deps, services);
 
   const calls = new Map<string, Call>();
-  const budget = new BodyBudget();
+  const budget = new CallBudget();
+  const gate = new CallGate(CALLS);
+  const reads = new CallGate(SESSION_READS);
   const add = (
     path: string,
     schema: z.ZodType,
     authenticate: (headers: IncomingHttpHeaders) => Authenticated | Promise<Authenticated>,
   ): void => {
-    const run: Call['run'] = async (headers, readBody) => {
+    const run: Call['run'] = async (headers, { readBody, reply }) => {
       const { caller, handle } = await authenticate(headers);
-      const held = budget.open(caller);
-      try {
-        return (await handle((await readBody(held.take)) as never)) ?? {};
-      } finally {
-        held.close();
-      }
+      const work = async () => {
+        const held = budget.open(caller ?? OPERATOR);
+        try {
+          const answer = (await handle((await readBody(held.take)) as never)) ?? {};
+          const text = JSON.stringify(answer);
+          held.takeAnswer(Buffer.byteLength(text));
+          return await reply(text);
+        } finally {
+          held.close();
+        }
+      };
+      if (caller === null) return work();
+      return gate.run(caller, () => (path === SESSION_READ ? reads.run(caller, work) : work()));
     };
     calls.set(path, { schema, maxBytes: MAX_BYTES[path] ?? SMALL_BODY, run });
   };
@@ -82,7 +101,7 @@ export function makeCalls(deps: InternalDeps, authentication: Authentication): R
     add(`/operator/${name}`, request, (headers) => {
       authentication.operator(headers.authorization);
       deps.noteOperator?.(headers['user-agent']);
-      return { caller: 'operator', handle };
+      return { caller: null, handle };
     });
   }
   return calls;

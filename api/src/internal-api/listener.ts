@@ -21,7 +21,7 @@ import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
 import { Authentication } from './auth.js';
 import { readBody, validate } from './body.js';
-import { CallChannels, isChannelRequest, type IncomingCall } from './call-channels.js';
+import { CallChannels, isChannelRequest, type IncomingCall, type Reply } from './call-channels.js';
 import { makeCalls, type Call } from './calls.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
@@ -57,8 +57,7 @@ export async function startInternalListener(deps: InternalDeps) {
       const path = `/engine/${incoming.route}`;
       const call = calls.get(path);
       const end = observe(call ? path : 'none', incoming.traceparent);
-      const answered = await answerCall(deps, { path, call }, incoming);
-      end(answered.status, await reply(answered));
+      await answerCall(deps, { path, call, reply, end }, incoming);
     },
     silenceMs,
   });
@@ -120,8 +119,11 @@ function makeHandlers(
     ],
   ]);
   for (const [path, { schema, maxBytes, run }] of calls)
-    handlers.set(path, (request) =>
-      run(request.headers, (take) => readBody(request, schema, { maxBytes, take })),
+    handlers.set(path, (request, response) =>
+      run(request.headers, {
+        readBody: (take) => readBody(request, schema, { maxBytes, take }),
+        reply: (text) => sendAndWait(response, text),
+      }),
     );
   return handlers;
 }
@@ -140,22 +142,36 @@ function observer(registry: Registry | undefined) {
   };
 }
 
+interface ChannelReply {
+  path: string;
+  call: Call | undefined;
+  reply: Reply;
+  /** Measures the call. */
+  end: (status: number, isComplete: boolean) => void;
+}
+
 /** Answers a call of a channel. */
 async function answerCall(
   deps: InternalDeps,
-  { path, call }: { path: string; call: Call | undefined },
+  { path, call, reply, end }: ChannelReply,
   { authorization, body, bytes }: IncomingCall,
-): Promise<{ status: number; body: unknown }> {
-  if (!call) return { status: 404, body: { error: 'not-found' } };
+): Promise<void> {
+  const send = async (status: number, text: string) => end(status, await reply({ status, text }));
+  if (!call) return send(404, JSON.stringify({ error: 'not-found' }));
   try {
-    const answer = await call.run({ authorization }, (take) => {
-      take(bytes);
-      return validate(call.schema, body);
-    });
-    return { status: 200, body: answer };
+    await call.run(
+      { authorization },
+      {
+        readBody: (take) => {
+          take(bytes);
+          return validate(call.schema, body);
+        },
+        reply: (text) => send(200, text),
+      },
+    );
   } catch (error) {
     const refusal = toRefusal(deps, path, error);
-    return { status: refusal.status, body: describe(refusal) };
+    await send(refusal.status, JSON.stringify(describe(refusal)));
   }
 }
 
@@ -185,9 +201,20 @@ function toRefusal({ log }: InternalDeps, route: string, error: unknown): Refusa
 
 const describe = ({ refusal, more }: RefusalError) => ({ error: refusal, ...more });
 
+/** Resolves once the answer has left or its connection is closed. */
+async function sendAndWait(response: ServerResponse, text: string): Promise<undefined> {
+  if (response.destroyed) return;
+  const closed = once(response, 'close');
+  sendText(response, 200, text);
+  await closed;
+}
+
 function send(response: ServerResponse, status: number, body: unknown): void {
+  sendText(response, status, JSON.stringify(body));
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
   if (response.headersSent || response.destroyed) return;
-  const text = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

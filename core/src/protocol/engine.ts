@@ -425,10 +425,16 @@ const sessionRead = {
     ...Lease,
     /** `keys` null: all keys of the type. */
     wanted: z
-      .array(z.object({ type: z.string().max(100), keys: z.array(z.string().max(500)).nullable() }))
+      .array(z.object({ type: z.string().max(100), keys: z.array(z.string().max(500)).max(5000).nullable() }))
       .max(100),
+    /** Reads on after this entry. */
+    after: z.object({ type: z.string().max(100), key: z.string().max(500) }).optional(),
   }),
-  response: z.object({ entries: z.array(SessionEntry) }),
+  response: z.object({
+    entries: z.array(SessionEntry),
+    /** There are more entries, after the last one of these. */
+    more: z.boolean().optional(),
+  }),
 };
 
 /** Writes the entries in one transaction, durable when the API answers. A null value removes the key. */

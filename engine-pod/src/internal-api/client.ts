@@ -8,6 +8,7 @@ import type {
   LeaseIdentity,
   MediaUploadResponse,
   CallBody,
+  SessionEntry,
 } from '@gwk/core/protocol/engine';
 import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
@@ -98,6 +99,24 @@ export class InternalApiClient {
   async callUntilAnswered<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#nextNumber(route) };
     return this.#untilAnswered(route, () => this.#send(route, numbered));
+  }
+
+  /**
+   * Reads the keys of a type, in parts of about 1 MB.
+   * @throws ClientClosed, InternalApiRefusal (`invalid`)
+   */
+  async readSession(type: string, keys: string[] | null): Promise<SessionEntry[]> {
+    const read: SessionEntry[] = [];
+    for (;;) {
+      const last = read.at(-1);
+      const after = last && { after: { type: last.type, key: last.key } };
+      const { entries, more } = await this.callUntilAnswered('session-read', {
+        wanted: [{ type, keys }],
+        ...after,
+      });
+      read.push(...entries);
+      if (more !== true) return read;
+    }
   }
 
   /**
