@@ -136,7 +136,10 @@ export async function linkNames(
   guard: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<boolean> {
   if (!contactChanges.allow(seen.instanceId)) return false;
-  const isChanged = await changeContact(database, async (tx) => (await guard(tx)) && link(tx, sealer, seen));
+  const isChanged = await changeContact(
+    database,
+    async (tx) => (await guard(tx)) && (await link(tx, sealer, seen)).changed,
+  );
   if (isChanged) contactChanges.count(seen.instanceId);
   return true;
 }
@@ -148,12 +151,12 @@ interface LinkedRow {
   updates: { contact: ContactNames; previous: ContactNames }[] | null;
 }
 
-/** @returns whether a contact was merged or lost a name */
+/** `changed`: a contact was merged or lost a name. */
 async function link(
   tx: Transaction,
   sealer: Sealer,
   { accountId, instanceId, lid, phone, stated = null }: SeenNames,
-): Promise<boolean> {
+): Promise<{ contactId: string; changed: boolean }> {
   const [row] = await tx.$queryRaw<LinkedRow[]>`
     SELECT * FROM gwk_link_names(${accountId}::uuid, ${instanceId}::uuid, ${lid}, ${phone},
       ${canonicalPhone(phone)}, ${newUuid()}::uuid, ${newUuid()}::uuid,
@@ -165,14 +168,15 @@ async function link(
     return instanceEvent('contact.updated', { accountId, instanceId }, new Date(), { contact, previous });
   });
   await emit(tx, sealer, drafts);
-  return changed;
+  return { contactId, changed };
 }
 
 /**
  * Gives a contact who has opted out the phone numbers that instances have seen with its LID, also those that another instance
  * knows by a former owner (gwk_link_names). The caller has locked the contact.
+ * @returns the id of the contact, which a merge changes
  */
-export async function linkSeenPhones(tx: Transaction, sealer: Sealer, contactId: string): Promise<void> {
+export async function linkSeenPhones(tx: Transaction, sealer: Sealer, contactId: string): Promise<string> {
   const seen = await tx.$queryRaw<SeenNames[]>`
     SELECT c.account_id AS "accountId", v.instance_id AS "instanceId", v.lid, v.phone
     FROM conversations v JOIN contacts c ON c.id = v.contact_id
@@ -180,5 +184,7 @@ export async function linkSeenPhones(tx: Transaction, sealer: Sealer, contactId:
       SELECT FROM contact_names n
       WHERE n.contact_id = v.contact_id AND n.name = ANY (string_to_array(gwk_phone_forms(v.phone), ' ')))
     ORDER BY v.instance_id`;
-  for (const names of seen) await link(tx, sealer, names);
+  let linkedId = contactId;
+  for (const names of seen) linkedId = (await link(tx, sealer, names)).contactId;
+  return linkedId;
 }

@@ -39,8 +39,8 @@ const send = async (to: string) => {
   return answer.status === 202 ? 'accepted' : problemCode(answer);
 };
 const problemCode = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
-const seen = (from: string, given: Partial<InboundMessage> = {}) =>
-  engine.call('inbound', {
+const seen = (from: string, given: Partial<InboundMessage> = {}, by = engine) =>
+  by.call('inbound', {
     messages: [
       {
         wa_message_id: newUuid(),
@@ -110,6 +110,24 @@ test('the filter `contact` finds the person under each name', async () => {
   expect(await list({ contact: LID, phone: '2222' })).toEqual([]);
   expect(await list({ contact: '20000000009@lid' })).toEqual([]);
 });
+
+test.each<[string, () => Promise<unknown>]>([
+  ['`contact`', () => add({ contact: LID })],
+  ['word', () => seen(LID, { text: 'SAIR' })],
+])(
+  'an opt-out by %s stops sends to a phone number that another instance has seen with another LID',
+  async (_name, optOut) => {
+    const { body } = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'other' } });
+    const other = await api.engine(body.id);
+    await other.connect();
+    await seen('20000000002@lid', { alt: JID }, other);
+    await seen(LID, { alt: JID });
+    expect(await send(PHONE)).toBe('accepted');
+    await optOut();
+    for (const to of [LID, PHONE]) expect(await send(to)).toBe('contact-opted-out');
+    expect(await list()).toMatchObject([{ phone: PHONE, contact_id: LID }]);
+  },
+);
 
 describe('a phone number that passes to another person', () => {
   const NEXT = '20000000002@lid';

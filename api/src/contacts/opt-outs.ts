@@ -12,6 +12,7 @@ import type { Services } from '../http/services.js';
 import {
   changeContact,
   failWaitingFor,
+  linkSeenPhones,
   lockContactNamed,
   type OptOutScope,
   type Transaction,
@@ -131,10 +132,11 @@ export function createOptOut(
       instanceId: null,
     } as const;
     const created = await optOut(tx, services.sealer, given);
-    if (created) await audit(tx, byCaller(caller, 'opt_out.create', contactId));
+    const linkedId = phone === null ? await linkSeenPhones(tx, services.sealer, contactId) : contactId;
+    if (created) await audit(tx, byCaller(caller, 'opt_out.create', linkedId));
     const rows = await tx.$queryRawUnsafe<OptOutRow[]>(
       `${SHOWN} WHERE o.contact_id = $1::uuid AND o.sandbox_id IS NULL`,
-      contactId,
+      linkedId,
     );
     return { created, row: rows[0]! };
   });
