@@ -156,3 +156,44 @@ test('concurrent links of an unknown pair create one contact', async () => {
     }),
   ).toBe(0);
 });
+
+describe('a username of a contact that is changed meanwhile', () => {
+  test.each([
+    ['merge', 'report'],
+    ['merge', 'message'],
+    ['renewal', 'report'],
+    ['renewal', 'message'],
+  ])('%s, by %s: stored for the contact that remains', async (change, way) => {
+    const lid = stage.someLid();
+    const other = await stage.engine();
+    const write = (username: string, given = {}) =>
+      stage.receive(other, stage.text(lid, 'oi', { username, ...given }));
+    await stage.receive(engine, stage.text(phone, 'oi'));
+    await write('one');
+    const [kept, gone] = [await findContactId(phone), await findContactId(lid)];
+    const at = new Date().toISOString();
+    const outcome = await whileLocked(
+      async (tx) => {
+        await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
+        if (change === 'merge')
+          await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+        else await tx.$queryRaw`SELECT gwk_renew_contact(${gone}::uuid, gen_random_uuid())::text`;
+      },
+      () =>
+        outcomeCode(
+          way === 'report'
+            ? other.call('usernames', { people: [{ lid, username: 'two', at }] })
+            : write('two', { at }),
+        ),
+    );
+    expect(outcome).toBe('accepted');
+    expect((await stage.lastEvent(other, 'contact.updated')).data).toMatchObject({
+      contact: { id: lid, username: 'two' },
+      previous: { id: lid, username: 'one' },
+    });
+    const where = { instanceId: other.instanceId, contactId: await findContactId(lid) };
+    expect(await stage.database.conversation.findMany({ where, select: { username: true } })).toEqual([
+      { username: 'two' },
+    ]);
+  });
+});
