@@ -30,16 +30,18 @@ const findContactId = async (name: string) =>
     })
   ).contactId;
 
-/** Runs `beside` while the transaction holds its locks, until `beside` waits for them. */
+/** Runs `beside` while the transaction holds its locks, until `beside` waits for them. Then runs `after`. */
 async function whileLocked(
   locked: (tx: Transaction) => Promise<void>,
   beside: () => Promise<string>,
+  after: (tx: Transaction) => Promise<void> = () => Promise.resolve(),
 ): Promise<string> {
   let outcome: Promise<string> | undefined;
   await changeContact(stage.database, async (tx) => {
     await locked(tx);
     outcome = beside();
     await until(() => isLockAwaited(), { what: 'a transaction waits for the lock' });
+    await after(tx);
   });
   return outcome!;
 }
@@ -196,4 +198,25 @@ describe('a username of a contact that is changed meanwhile', () => {
       { username: 'two' },
     ]);
   });
+});
+
+test('usernames of several people lock their conversations in the order of all transactions', async () => {
+  const [lower, higher] = [stage.someLid(), stage.someLid()];
+  // The order of the conversations is the opposite of that of the LIDs.
+  for (const lid of [higher, lower]) await stage.receive(engine, stage.text(lid, 'oi'));
+  const { instanceId } = engine;
+  const lock = async (tx: Transaction, lid: string) => {
+    const contact = await findContactId(lid);
+    await tx.$queryRaw`
+      SELECT v.id FROM conversations v
+      WHERE v.instance_id = ${instanceId}::uuid AND v.contact_id = ${contact}::uuid FOR NO KEY UPDATE NOWAIT`;
+  };
+  const people = [lower, higher].map((lid) => ({ lid, username: 'ana', at: new Date().toISOString() }));
+  const outcome = await whileLocked(
+    (tx) => lock(tx, higher),
+    () => outcomeCode(engine.call('usernames', { people })),
+    // Fails if the waiting call holds it: a deadlock without NOWAIT.
+    (tx) => lock(tx, lower),
+  );
+  expect(outcome).toBe('accepted');
 });

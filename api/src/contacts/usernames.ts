@@ -63,14 +63,18 @@ export async function storeUsernames(
     select: {
       name: true,
       username: true,
-      contact: { select: { conversations: { where: { instanceId }, select: { username: true } } } },
+      contact: { select: { conversations: { where: { instanceId }, select: { id: true, username: true } } } },
     },
-    // In one order, because concurrent calls could lock each other out otherwise.
     orderBy: { name: 'asc' },
   });
-  for (const { name: lid, username: stored, contact } of rows) {
-    const one = wanted.get(lid)!;
-    const known = [stored, ...contact.conversations.map(({ username }) => username)];
-    if (known.some((username) => username !== one.username)) await storeUsername(tx, sealer, instance, one);
-  }
+  const changed = rows.filter(({ name, username, contact: { conversations } }) =>
+    [username, ...conversations.map((one) => one.username)].some(
+      (known) => known !== wanted.get(name)!.username,
+    ),
+  );
+  const conversations = changed.flatMap(({ contact }) => contact.conversations.map(({ id }) => id));
+  // In the order of all transactions: all conversations by id, then the names. Others could deadlock with this one otherwise.
+  await tx.$queryRaw`
+    SELECT id FROM conversations WHERE id = ANY (${conversations}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+  for (const { name } of changed) await storeUsername(tx, sealer, instance, wanted.get(name)!);
 }
