@@ -365,27 +365,36 @@ CREATE OR REPLACE FUNCTION gwk_set_username(
 #variable_conflict use_column
 DECLARE
   person uuid := sandbox_contact;
+  named uuid;
+  conversation uuid;
   former jsonb;
 BEGIN
   IF stated_at > now() THEN
     stated_at := now();
   END IF;
-  IF given_lid IS NOT NULL THEN
-    SELECT n.contact_id INTO person FROM contact_names n
-    WHERE n.account_id = account AND n.name = given_lid
-      AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
-  END IF;
-  SELECT jsonb_build_object('username', v.username) INTO former FROM conversations v
-  WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
-  FOR NO KEY UPDATE;
-  UPDATE conversations v SET username = new_username
-  WHERE former IS NOT NULL AND v.instance_id = instance AND v.contact_id = person;
-  IF given_lid IS NOT NULL THEN
-    PERFORM FROM contact_names n
-    WHERE n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username
-      AND (n.username_at IS NULL OR n.username_at <= stated_at)
+  LOOP
+    IF given_lid IS NOT NULL THEN
+      SELECT n.contact_id INTO person FROM contact_names n
+      WHERE n.account_id = account AND n.name = given_lid
+        AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
+    END IF;
+    SELECT v.id, jsonb_build_object('username', v.username) INTO conversation, former
+    FROM conversations v
+    WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
     FOR NO KEY UPDATE;
-    former := CASE WHEN FOUND THEN gwk_contact_ids(person) END;
+    EXIT WHEN given_lid IS NULL;
+    SELECT n.contact_id INTO named FROM contact_names n
+    WHERE n.account_id = account AND n.name = given_lid
+      AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at)
+    FOR NO KEY UPDATE;
+    EXIT WHEN named IS NOT DISTINCT FROM person;
+  END LOOP;
+  UPDATE conversations v SET username = new_username WHERE v.id = conversation;
+  IF given_lid IS NOT NULL THEN
+    former := (
+      SELECT gwk_contact_ids(named) FROM contact_names n
+      WHERE named IS NOT NULL AND n.account_id = account AND n.name = given_lid
+        AND n.username IS DISTINCT FROM new_username);
     UPDATE contact_names n SET username = new_username, username_at = stated_at
     WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
   END IF;
