@@ -72,3 +72,48 @@ export function renderReset(language: Language, url: string): MailText {
         link: { label: 'Escolher uma nova senha', url },
       };
 }
+
+/** Changes that give a lasting way in. */
+export type SecurityNotice = 'factor' | 'passkey' | 'password' | 'key' | 'owner';
+
+const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>>>> = {
+  'pt-BR': {
+    factor: 'Um segundo fator foi configurado para o seu usuário.',
+    passkey: 'Uma chave de acesso foi adicionada ao seu usuário.',
+    password: 'A senha do seu usuário foi trocada.',
+    key: 'O seu usuário criou uma chave de API que não expira.',
+    owner: 'Há um novo proprietário.',
+  },
+  en: {
+    factor: 'A second factor was set up for your user.',
+    passkey: 'A passkey was added to your user.',
+    password: 'The password of your user was changed.',
+    key: 'Your user created an API key that does not expire.',
+    owner: 'There is a new owner.',
+  },
+};
+
+export function renderSecurityNotice(
+  language: Language,
+  notice: SecurityNotice,
+  account: string | null,
+): MailText {
+  const what = NOTICES[language][notice];
+  return language === 'en'
+    ? {
+        language,
+        subject: account === null ? 'Change of your user' : `Change in the account ${account}`,
+        paragraphs: [
+          what,
+          'If you do not expect this, end your sessions in the profile, look into the audit log, and ask an administrator.',
+        ],
+      }
+    : {
+        language,
+        subject: account === null ? 'Mudança no seu usuário' : `Mudança na conta ${account}`,
+        paragraphs: [
+          what,
+          'Se você não esperava por isso, encerre as suas sessões no perfil, veja o registro de auditoria e avise um administrador.',
+        ],
+      };
+}

@@ -11,14 +11,17 @@ const AT_ONCE = 500;
  * written before the commit that marks them, so none is missing; a worker that dies in between writes them again with the
  * same `audit_id`. A line has the names of the changed fields; their values are in the table only.
  */
-export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): Job {
+export function auditLogJob(
+  { db, log }: Pick<JobDependencies, 'db' | 'log'>,
+  onReported: (entries: readonly AuditEntry[]) => void = () => undefined,
+): Job {
   // Written at every log level.
   const auditLog = log.child({}, { level: 'info' });
   return {
     name: 'audit',
     everyMs: 1_000,
     async pass() {
-      const amount = await db.$transaction(async (tx) => {
+      const reported = await db.$transaction(async (tx) => {
         const entries = toFields<AuditEntry>(
           await tx.$queryRaw`
           WITH unreported AS MATERIALIZED (
@@ -28,8 +31,10 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
         );
         for (const entry of entries.sort((a, b) => (a.id < b.id ? -1 : 1)))
           auditLog.info(formatEntry(entry), 'audit');
-        return entries.length;
+        return entries;
       });
+      onReported(reported);
+      const amount = reported.length;
       return { amount, more: amount === AT_ONCE };
     },
   };

@@ -6,7 +6,7 @@ import { prometheusLiveness } from '../instances/availability/prometheus-livenes
 import { startHealthListener } from '../probes/probes.js';
 import { interactiveStatusJob } from '../jobs/interactive-status.js';
 import { Acceptor } from '../messages/send/acceptor.js';
-import { openMailer } from '../mail/mailer.js';
+import { openMailer, type Mailer } from '../mail/mailer.js';
 import { MediaLinks } from '../media/links.js';
 import { openWorkerMedia } from '../jobs/media.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
@@ -30,6 +30,7 @@ import {
 import { pairingJob } from '../jobs/pairing.js';
 import { partitionsJob } from '../jobs/partitions.js';
 import { releaseScheduledJob } from '../jobs/release-scheduled.js';
+import { SecurityMails } from '../jobs/security-mails.js';
 import { retentionJob } from '../jobs/retention.js';
 import { trafficJob } from '../jobs/traffic.js';
 import { cacheQuery } from '../database/cached-query.js';
@@ -109,7 +110,7 @@ export const startWorker = (
       const onResult = metrics.alert.bind(metrics);
       const alerts = { db, log, acceptor, mailer: openMailer(config), consoleUrl, onResult };
       const all = [
-        ...createJobs(deps, config, readLiveness),
+        ...createJobs(deps, config, { readLiveness, mailer: alerts.mailer }),
         ...createInteractiveStatusJobs({ db, log, acceptor }, config),
         ...createClientVersionJobs({ db, log }, config, metrics),
         ...[alertIncidentsJob(alerts), alertNoticesJob(alerts)],
@@ -167,7 +168,11 @@ function makeDeliveries(
   return new Deliveries({ ...deps, guard, links, dispatcher, onAttempt, options, now: clock.now });
 }
 
-function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: LivenessReader): Job[] {
+function createJobs(
+  deps: JobDependencies,
+  config: WorkerConfig,
+  { readLiveness, mailer }: { readLiveness: LivenessReader; mailer: Mailer | null },
+): Job[] {
   return [
     refuseMessagesJob(deps),
     optOutsJob(deps),
@@ -179,12 +184,18 @@ function createJobs(deps: JobDependencies, config: WorkerConfig, readLiveness: L
     abandonDeliveriesJob(deps),
     pairingJob(deps),
     resendDeliveriesJob(deps),
-    auditLogJob(deps),
+    ...createAuditJobs(deps, mailer),
     partitionsJob(deps, config),
     retentionJob(deps, config),
     usageJob(deps, config),
     trafficJob(deps),
   ];
+}
+
+function createAuditJobs(deps: Pick<JobDependencies, 'db' | 'log'>, mailer: Mailer | null): Job[] {
+  if (!mailer) return [auditLogJob(deps)];
+  const mails = new SecurityMails({ ...deps, mailer });
+  return [auditLogJob(deps, (entries) => mails.add(entries)), mails.job];
 }
 
 /** Creates the reader of the served client version, if engines follow it. */

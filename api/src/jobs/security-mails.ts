@@ -1,0 +1,90 @@
+import { newUuid } from '@gwk/core/ids';
+import type { Logger } from '@gwk/core/log';
+import type { Language } from '@gwk/core/resources/console-session';
+import { renderSecurityNotice, type SecurityNotice } from '../console/mails.js';
+import type { Database } from '../database/database.js';
+import type { AuditEntry } from '../generated/prisma/client.js';
+import { MailError, type Mailer } from '../mail/mailer.js';
+import type { Job } from '../platform/job.js';
+
+const MAX_WAITING = 1_000;
+const AT_ONCE = 20;
+const MAX_OWNERS = 20;
+
+type NamedChange = Pick<AuditEntry, 'action' | 'actor' | 'subject' | 'accountId' | 'detail'>;
+
+interface Wanted {
+  kind: SecurityNotice;
+  /** The person of the change; null: the owners of the account. */
+  userId: string | null;
+  accountId: string | null;
+}
+
+const OF_PERSON: Readonly<Record<string, SecurityNotice>> = {
+  'user.totp-set': 'factor',
+  'user.passkey-add': 'passkey',
+  'user.password': 'password',
+};
+
+/** Decides whether a change gives somebody a lasting way in, of which the person or the owners must learn. */
+export function decideNotice({ action, actor, subject, accountId, detail }: NamedChange): Wanted | null {
+  const ofPerson = OF_PERSON[action];
+  if (ofPerson) return { kind: ofPerson, userId: subject, accountId: null };
+  if (action === 'key.create' && actor.startsWith('user:')) {
+    return { kind: 'key', userId: actor.slice('user:'.length), accountId };
+  }
+  const { role } = detail as { role?: unknown };
+  if (role !== 'owner' || (action !== 'member.join' && action !== 'member.update')) return null;
+  return { kind: 'owner', userId: null, accountId };
+}
+
+/**
+ * Mails people about changes of the audit log that a thief of a session or password would make. The changes wait in memory,
+ * so a worker that dies loses their mails, and a slow SMTP server does not delay the log.
+ */
+export class SecurityMails {
+  readonly #waiting: NamedChange[] = [];
+
+  constructor(readonly given: { db: Database; mailer: Mailer; log: Logger }) {}
+
+  add(entries: readonly NamedChange[]): void {
+    const wanted = entries.filter((entry) => decideNotice(entry) !== null);
+    this.#waiting.push(...wanted.slice(0, MAX_WAITING - this.#waiting.length));
+  }
+
+  get job(): Job {
+    return {
+      name: 'security-mails',
+      everyMs: 1_000,
+      pass: async () => {
+        const entries = this.#waiting.splice(0, AT_ONCE);
+        for (const entry of entries) await this.#send(entry);
+        return { amount: entries.length, more: this.#waiting.length > 0 };
+      },
+    };
+  }
+
+  async #send(entry: NamedChange): Promise<void> {
+    const { db, mailer, log } = this.given;
+    const wanted = decideNotice(entry)!;
+    if (wanted.kind === 'key' && !(await this.#isWithoutEnd(entry.subject))) return;
+    const { accountId, kind, userId } = wanted;
+    const account = accountId === null ? null : await db.account.findUnique({ where: { id: accountId } });
+    const where =
+      userId === null ? { members: { some: { accountId: accountId!, role: 'owner' } } } : { id: userId };
+    for (const { email, language } of await db.user.findMany({ where, take: MAX_OWNERS })) {
+      const text = renderSecurityNotice(language as Language, kind, account?.name ?? null);
+      try {
+        await mailer.send({ to: email, id: `security-${newUuid()}`, ...text });
+      } catch (error) {
+        if (!(error instanceof MailError)) throw error;
+        log.warn({ code: error.code, status: error.status, action: entry.action }, 'security mail not sent');
+      }
+    }
+  }
+
+  async #isWithoutEnd(id: string): Promise<boolean> {
+    const key = await this.given.db.apiKey.findUnique({ where: { id }, select: { expiresAt: true } });
+    return key?.expiresAt === null;
+  }
+}
