@@ -3,7 +3,7 @@ import type { Prisma } from '../generated/prisma/client.js';
 import { nameActor, type Caller } from './caller.js';
 
 export interface AuditedChange {
-  /** `cli:<name>`, `key:<id>`, `user:<id>` (by the console), `gwk:worker`, `anyone` (a failed sign-in), `platform` (a portal), or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
+  /** `cli:<name>`, `key:<id>`, `user:<id>` (by the console), `gwk:worker`, `gwk:api`, `anyone` (a failed sign-in), `platform` (a portal), or `cluster` (a Kubernetes user, whom the cluster's audit log names). */
   actor: string;
   accountId: string | null;
   /** `instance.create`, `key.revoke`, ... */

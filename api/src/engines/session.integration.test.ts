@@ -124,7 +124,8 @@ describe('a session at its limit', () => {
   beforeEach(useSmallLimit);
 
   test('grows no further in bytes, and nothing of a refused write is stored', async () => {
-    await fill(0, 7, 1024 * 1024);
+    await fill(0, 4, 1024 * 1024);
+    await fill(4, 3, 1024 * 1024);
     expect(await readRefusal(fill(7, 2, 1024 * 1024))).toBe('session-full');
     const where = { instanceId: engine.instanceId };
     expect(await internalApi.world.database.sessionKey.count({ where })).toBe(7);
@@ -160,7 +161,7 @@ test('reads a large session in parts, each key once', async () => {
 });
 
 test('a value that is larger than a part is read alone', async () => {
-  await fill(0, 2, 3_000_000);
+  await fill(0, 2, 2_000_000);
   const { entries, more } = await engine.call('session-read', {
     wanted: [{ type: 'session', keys: ['k0', 'k1'] }],
   });

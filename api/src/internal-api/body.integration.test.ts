@@ -47,8 +47,7 @@ describe('the internal API', () => {
   test.each(SCHEMES)('serves others while one engine sends endless bodies: %s', async (_, schemes) => {
     const [thief, other] = [await internalApi.addEngine(), await internalApi.addEngine()];
     await other.acquire();
-    const half = Buffer.concat([Buffer.from('{"a":"'), randomBytes(7 * 1024 * 1024)]);
-    const statuses: number[] = [];
+    const half = Buffer.concat([Buffer.from('{"a":"'), randomBytes(2.5 * 1024 * 1024)]);
     const calls: ClientRequest[] = Array.from({ length: 8 }, (__, i) => {
       const call = request(
         {
@@ -64,7 +63,6 @@ describe('the internal API', () => {
           },
         },
         (response) => {
-          statuses.push(response.statusCode ?? 0);
           response.resume();
         },
       );
@@ -73,9 +71,7 @@ describe('the internal API', () => {
       return call;
     });
     try {
-      // Four parts of 7 MB fit into the limit of 32 MB. The others exceed it.
-      await until(() => statuses.length >= 4, { what: 'bodies are refused' });
-      expect(new Set(statuses)).toEqual(new Set([503]));
+      // One of its bodies is read at a time. The others wait unread.
       await other.call('renew', { connected: true });
     } finally {
       for (const call of calls) call.destroy();

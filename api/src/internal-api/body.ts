@@ -59,9 +59,9 @@ function invalid(message: string): RefusalError {
   return new RefusalError('invalid', { issues: [{ path: '', message }] });
 }
 
-const MAX_BYTES_OF_CALLER = 32 * 1024 * 1024;
-/** Part of it that answers may have. An answer without others always fits: it has at most about 16 MB. */
-const MAX_ANSWER_BYTES_OF_CALLER = 16 * 1024 * 1024;
+const MAX_BYTES_OF_CALLER = 12 * 1024 * 1024;
+/** Part of it that answers may have. An answer without others always fits: it has at most about 8 MB. */
+const MAX_ANSWER_BYTES_OF_CALLER = 4 * 1024 * 1024;
 
 interface Held {
   bytes: number;

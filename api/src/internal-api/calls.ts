@@ -37,7 +37,7 @@ const SESSION_READ = '/engine/session-read';
 const SMALL_BODY = 64 * 1024;
 const ORDINARY_BODY = 4 * 1024 * 1024;
 /** An engine batches up to 2 MB. A single item may be larger, such as a message of 2 MB in the journal. */
-const LARGE_BODY = 16 * 1024 * 1024;
+const LARGE_BODY = 8 * 1024 * 1024;
 const MAX_BYTES: Record<string, number> = {
   '/engine/built': LARGE_BODY,
   '/engine/session-write': LARGE_BODY,
@@ -48,10 +48,13 @@ const MAX_BYTES: Record<string, number> = {
   '/operator/project': ORDINARY_BODY,
 };
 
-/** Calls of one engine that run at once and wait, in this process. Its own queries then leave most connections to others. */
+/** Calls of one engine that run at once and wait, in this process. They leave most connections to Postgres to others. */
 const CALLS = { atOnce: 8, waiting: 256 };
-/** Reads of the session decrypt up to 12 MB each. */
-const SESSION_READS = { atOnce: 1, waiting: 256 };
+/** Calls of one engine with large bodies or answers. They take the memory and the processor of a process. */
+const LARGE_CALLS = { atOnce: 1, waiting: 256 };
+
+/** Largest body of a call. docs/security.md lists the bounds of each. */
+export const findMaxBytes = (path: string): number => MAX_BYTES[path] ?? SMALL_BODY;
 
 /** The calls by path. */
 export function makeCalls(deps: InternalDeps, authentication: Authentication): ReadonlyMap<string, Call> {
@@ -65,12 +68,13 @@ export function makeCalls(deps: InternalDeps, authentication: Authentication): R
   const calls = new Map<string, Call>();
   const budget = new CallBudget();
   const gate = new CallGate(CALLS);
-  const reads = new CallGate(SESSION_READS);
+  const largeGate = new CallGate(LARGE_CALLS);
   const add = (
     path: string,
     schema: z.ZodType,
     authenticate: (headers: IncomingHttpHeaders) => Authenticated | Promise<Authenticated>,
   ): void => {
+    const maxBytes = findMaxBytes(path);
     const run: Call['run'] = async (headers, { readBody, reply }) => {
       const { caller, handle } = await authenticate(headers);
       const work = async () => {
@@ -85,9 +89,10 @@ export function makeCalls(deps: InternalDeps, authentication: Authentication): R
         }
       };
       if (caller === null) return work();
-      return gate.run(caller, () => (path === SESSION_READ ? reads.run(caller, work) : work()));
+      const isLarge = maxBytes === LARGE_BODY || path === SESSION_READ;
+      return gate.run(caller, () => (isLarge ? largeGate.run(caller, work) : work()));
     };
-    calls.set(path, { schema, maxBytes: MAX_BYTES[path] ?? SMALL_BODY, run });
+    calls.set(path, { schema, maxBytes, run });
   };
   for (const [name, { request }] of Object.entries(ENGINE_ROUTES)) {
     const handler = engines[name as EngineRoute] as (caller: EngineCaller, body: never) => Promise<unknown>;

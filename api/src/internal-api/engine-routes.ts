@@ -9,6 +9,7 @@ import { readSent, BuiltMessages } from '../engines/built.js';
 import { Claims } from '../engines/claims.js';
 import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
 import { recordNotices } from '../inbound/notices/record.js';
+import { InboundRate, type InboundAmount } from '../inbound/inbound-rate.js';
 import { Receiver } from '../inbound/receiver.js';
 import { MessageCache } from '../engines/message-cache.js';
 import { recordNames, recordUsernames } from '../engines/names.js';
@@ -43,6 +44,7 @@ export function engineHandlers(
   const built = new BuiltMessages(deps, known);
   const outcomes = new Outcomes(deps, known);
   const receiver = new Receiver(deps);
+  const rate = new InboundRate(deps);
   const bound = new SessionBound(deps.database, deps.config.maxSessionMb);
   const versions = new ClientVersionAnswers(deps.database);
   return {
@@ -60,16 +62,29 @@ export function engineHandlers(
     usernames: (caller, request) => recordUsernames(deps, caller, request),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
-    restricted: (caller, request) => recordRestriction(deps, caller, request),
+    restricted: async (caller, request) => {
+      await rate.take(caller.instanceId, measureInbound([request]));
+      await recordRestriction(deps, caller, request);
+    },
     outcomes: (caller, request) => outcomes.record(caller, request),
-    state: (caller, request) => recordStates(deps, caller, request),
-    pairing: (caller, request) => recordPairing(deps, caller, request),
+    state: async (caller, request) => {
+      await rate.take(caller.instanceId, measureInbound(request.changes));
+      await recordStates(deps, caller, request);
+    },
+    pairing: async (caller, request) => {
+      await rate.take(caller.instanceId, measureInbound([request]));
+      return recordPairing(deps, caller, request);
+    },
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'client-version': ({ instanceId }, request) => versions.answer(instanceId, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
     'session-write': (caller, request) => writeSession({ ...deps, bound }, caller, request),
-    notices: (caller, { notices, ...lease }) => recordNotices(deps, caller, { notices, lease }),
+    notices: async (caller, { notices, ...lease }) => {
+      await rate.take(caller.instanceId, measureInbound(notices));
+      await recordNotices(deps, caller, { notices, lease });
+    },
     inbound: async ({ instanceId }, { epoch, holder, messages }) => {
+      await rate.take(instanceId, measureInbound(messages));
       const lease = { epoch, holder };
       const received = await Promise.all(
         messages.map((message) => receiver.receive({ instanceId, lease, message })),
@@ -79,3 +94,8 @@ export function engineHandlers(
     },
   };
 }
+
+const measureInbound = (items: readonly unknown[]): InboundAmount => ({
+  events: items.length,
+  bytes: Buffer.byteLength(JSON.stringify(items)),
+});
