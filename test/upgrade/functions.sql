@@ -109,10 +109,16 @@ CREATE OR REPLACE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE 
   ORDER BY position('@' IN n.name) > 0, n.linked_at DESC NULLS LAST, n.name LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION gwk_contact_ids(contact uuid) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('lid', max(n.name) FILTER (WHERE position('@' IN n.name) > 0),
-    'phone', substring(gwk_contact_name(contact) FROM '^[0-9]+$'), 'username', max(n.username))
-  FROM contact_names n WHERE n.contact_id = contact
+CREATE OR REPLACE FUNCTION gwk_contact_ids(contact uuid, instance uuid) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('lid', CASE WHEN v.lid IS NOT NULL OR n.phone IS NOT NULL THEN v.lid ELSE n.lid END,
+    'phone', CASE WHEN v.lid IS NULL THEN n.phone ELSE v.phone END, 'username', v.username)
+  FROM conversations v
+  CROSS JOIN LATERAL (
+    SELECT max(n.name) FILTER (WHERE position('@' IN n.name) > 0) AS lid,
+      substring(gwk_contact_name(contact) FROM '^[0-9]+$') AS phone
+    FROM contact_names n WHERE n.contact_id = contact
+  ) AS n
+  WHERE v.instance_id = instance AND v.contact_id = contact
 $$;
 
 CREATE OR REPLACE FUNCTION gwk_find_name(account uuid, canonical text, exact text) RETURNS text LANGUAGE sql STABLE AS $$
@@ -359,6 +365,9 @@ BEGIN
   UPDATE messages m SET version = m.version + 1 WHERE m.id = ANY (claimed) AND m.id BETWEEN lowest AND highest;
 END $$;
 
+<<<<<<< HEAD
+=======
+>>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
 CREATE OR REPLACE FUNCTION gwk_set_username(
   account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
@@ -378,7 +387,8 @@ BEGIN
       WHERE n.account_id = account AND n.name = given_lid
         AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
     END IF;
-    SELECT v.id, jsonb_build_object('username', v.username) INTO conversation, former
+    SELECT v.id, jsonb_build_object('lid', given_lid, 'phone', CASE WHEN v.lid = given_lid THEN v.phone END,
+      'username', v.username) INTO conversation, former
     FROM conversations v
     WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
     FOR NO KEY UPDATE;
@@ -390,17 +400,14 @@ BEGIN
     EXIT WHEN named IS NOT DISTINCT FROM person;
   END LOOP;
   UPDATE conversations v SET username = new_username WHERE v.id = conversation;
-  IF given_lid IS NOT NULL THEN
-    former := (
-      SELECT gwk_contact_ids(named) FROM contact_names n
-      WHERE named IS NOT NULL AND n.account_id = account AND n.name = given_lid
-        AND n.username IS DISTINCT FROM new_username);
-    UPDATE contact_names n SET username = new_username, username_at = stated_at
-    WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
-  END IF;
+  UPDATE contact_names n SET username = new_username, username_at = stated_at
+  WHERE named IS NOT NULL AND n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username;
   RETURN QUERY SELECT former WHERE former IS NOT NULL;
 END $$;
 
+<<<<<<< HEAD
+=======
+>>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
   stated jsonb
@@ -438,19 +445,17 @@ BEGIN
       WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
     ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
     IF owner IS NULL THEN
-      IF person <> new_contact THEN
-        former := former || jsonb_build_object(given_lid, gwk_contact_ids(person));
-      END IF;
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(person, instance));
       INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
       CONTINUE;
     END IF;
     owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
-    IF owner_lid IS NULL THEN
-      former := former || jsonb_build_object(given_lid, gwk_contact_ids(owner));
-    ELSIF person IS NOT NULL THEN
-      former := former || jsonb_build_object(owner_lid, gwk_contact_ids(owner))
-        || CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, gwk_contact_ids(person)) ELSE '{}' END;
-    END IF;
+    former := former || CASE
+      WHEN owner_lid IS NULL
+        THEN jsonb_build_object(given_lid, COALESCE(gwk_contact_ids(owner, instance), gwk_contact_ids(person, instance)))
+      WHEN person IS NOT NULL
+        THEN jsonb_build_object(owner_lid, gwk_contact_ids(owner, instance), given_lid, gwk_contact_ids(person, instance))
+      ELSE '{}' END;
     IF person IS NULL THEN
       IF owner_lid IS NULL THEN
         INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
@@ -490,11 +495,23 @@ BEGIN
       OR EXISTS (SELECT FROM contact_names o WHERE o.contact_id = person AND o.linked_at > n.linked_at));
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
+  IF NOT former ? given_lid THEN
+    PERFORM FROM conversations v
+    WHERE v.instance_id = instance AND v.contact_id = person AND (v.lid, v.phone) IS DISTINCT FROM (given_lid, given_phone)
+    FOR NO KEY UPDATE;
+    IF FOUND THEN
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(person, instance));
+    END IF;
+  END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
   IF stated IS NOT NULL THEN
     FOR former_ids IN SELECT u.previous FROM gwk_set_username(
       account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
+<<<<<<< HEAD
       former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, former_ids) ELSE '{}' END || former;
+=======
+      former := jsonb_build_object(given_lid, renamed) || former;
+>>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
     END LOOP;
   END IF;
   contact_id := person;
@@ -503,8 +520,8 @@ BEGIN
     SELECT jsonb_agg(jsonb_build_object('contact', a.ids, 'previous', f.value))
     FROM jsonb_each(former) AS f
     JOIN contact_names n ON n.account_id = account AND n.name = f.key
-    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id) AS a(ids)
-    WHERE a.ids <> f.value);
+    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id, instance) AS a(ids)
+    WHERE jsonb_typeof(f.value) = 'object' AND a.ids <> f.value);
   RETURN NEXT;
 END $$;
 
@@ -1240,7 +1257,7 @@ BEGIN
       AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
         username text, new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
-    ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
+    ORDER BY i.instance_id, i.contact_id, i.group_id, i.phone IS NULL, i.lid IS NULL, i.number DESC
   ), created AS (
     INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone, username)
     SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone, w.username FROM to_create w

@@ -8,8 +8,8 @@
 -- Both cases end with a new id for the contact that lost a name, so that cached facts about it fail their check.
 -- stated: the username of the LID, and when the network stated it ({username, at}); NULL: it did not.
 -- `changed` and `opted_out`: the caller fails the waiting messages of the contact. `updates`: the ids of each contact that
--- was known before and has others now, as {contact, previous}. After a merge, `previous` holds the ids of the contact
--- without a LID.
+-- have changed in the events of this instance (gwk_contact_ids), as {contact, previous}. After a merge, `previous` holds the
+-- ids of the contact without a LID.
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
   stated jsonb
@@ -25,7 +25,7 @@ DECLARE
   registered text;
   -- Conversations in which another instance's own engine has last seen the phone number with the former LID.
   kept uuid[];
-  -- The former ids of changed contacts, by LID.
+  -- The former ids of changed contacts, by LID; null: the instance has no conversation with them.
   former jsonb := '{}';
   former_ids jsonb;
 BEGIN
@@ -50,19 +50,17 @@ BEGIN
       WHERE n.account_id = account AND (n.name, n.contact_id) IN ((given_lid, person), (found_name, owner))
     ) < (person IS NOT NULL)::integer + (owner IS NOT NULL)::integer;
     IF owner IS NULL THEN
-      IF person <> new_contact THEN
-        former := former || jsonb_build_object(given_lid, gwk_contact_ids(person));
-      END IF;
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(person, instance));
       INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, found_name, person) ON CONFLICT DO NOTHING;
       CONTINUE;
     END IF;
     owner_lid := (SELECT n.name FROM contact_names n WHERE n.contact_id = owner AND position('@' IN n.name) > 0);
-    IF owner_lid IS NULL THEN
-      former := former || jsonb_build_object(given_lid, gwk_contact_ids(owner));
-    ELSIF person IS NOT NULL THEN
-      former := former || jsonb_build_object(owner_lid, gwk_contact_ids(owner))
-        || CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, gwk_contact_ids(person)) ELSE '{}' END;
-    END IF;
+    former := former || CASE
+      WHEN owner_lid IS NULL
+        THEN jsonb_build_object(given_lid, COALESCE(gwk_contact_ids(owner, instance), gwk_contact_ids(person, instance)))
+      WHEN person IS NOT NULL
+        THEN jsonb_build_object(owner_lid, gwk_contact_ids(owner, instance), given_lid, gwk_contact_ids(person, instance))
+      ELSE '{}' END;
     IF person IS NULL THEN
       IF owner_lid IS NULL THEN
         INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, given_lid, owner) ON CONFLICT DO NOTHING;
@@ -102,11 +100,20 @@ BEGIN
       OR EXISTS (SELECT FROM contact_names o WHERE o.contact_id = person AND o.linked_at > n.linked_at));
     UPDATE opt_outs o SET phone = given_phone WHERE o.contact_id = person AND o.phone IS NULL;
   END IF;
+  -- Another instance has linked the names before. Only the first of concurrent calls reports it.
+  IF NOT former ? given_lid THEN
+    PERFORM FROM conversations v
+    WHERE v.instance_id = instance AND v.contact_id = person AND (v.lid, v.phone) IS DISTINCT FROM (given_lid, given_phone)
+    FOR NO KEY UPDATE;
+    IF FOUND THEN
+      former := former || jsonb_build_object(given_lid, gwk_contact_ids(person, instance));
+    END IF;
+  END IF;
   PERFORM gwk_set_conversation_names(instance, person, given_lid, given_phone);
   IF stated IS NOT NULL THEN
     FOR former_ids IN SELECT u.previous FROM gwk_set_username(
       account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
-      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, former_ids) ELSE '{}' END || former;
+      former := jsonb_build_object(given_lid, former_ids) || former;
     END LOOP;
   END IF;
   contact_id := person;
@@ -115,7 +122,7 @@ BEGIN
     SELECT jsonb_agg(jsonb_build_object('contact', a.ids, 'previous', f.value))
     FROM jsonb_each(former) AS f
     JOIN contact_names n ON n.account_id = account AND n.name = f.key
-    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id) AS a(ids)
-    WHERE a.ids <> f.value);
+    CROSS JOIN LATERAL gwk_contact_ids(n.contact_id, instance) AS a(ids)
+    WHERE jsonb_typeof(f.value) = 'object' AND a.ids <> f.value);
   RETURN NEXT;
 END $$;

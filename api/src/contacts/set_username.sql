@@ -1,8 +1,8 @@
 -- Stores the username of a contact for the events of one instance, and with `given_lid` for its LID in the whole account.
 -- For a sandbox the caller passes `sandbox_contact`, because a consumer may write in the name of anybody there. Returns the
--- former ids if the account's username changed, or in a sandbox that of the conversation; else no row. Only the first of
--- concurrent calls with one username returns a row. An older statement than the stored one changes nothing. `stated_at`
--- NULL: the age is unknown; it replaces only a username of unknown age.
+-- former ids in the events of the instance if they had another username; else no row. Only the first of concurrent calls with
+-- one username returns a row. An older statement than the stored one changes nothing. `stated_at` NULL: the age is unknown; it
+-- replaces only a username of unknown age.
 CREATE OR REPLACE FUNCTION gwk_set_username(
   account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
@@ -23,7 +23,8 @@ BEGIN
       WHERE n.account_id = account AND n.name = given_lid
         AND (n.username IS NOT DISTINCT FROM new_username OR n.username_at IS NULL OR n.username_at <= stated_at);
     END IF;
-    SELECT v.id, jsonb_build_object('username', v.username) INTO conversation, former
+    SELECT v.id, jsonb_build_object('lid', given_lid, 'phone', CASE WHEN v.lid = given_lid THEN v.phone END,
+      'username', v.username) INTO conversation, former
     FROM conversations v
     WHERE v.instance_id = instance AND v.contact_id = person AND v.username IS DISTINCT FROM new_username
     FOR NO KEY UPDATE;
@@ -37,13 +38,7 @@ BEGIN
     EXIT WHEN named IS NOT DISTINCT FROM person;
   END LOOP;
   UPDATE conversations v SET username = new_username WHERE v.id = conversation;
-  IF given_lid IS NOT NULL THEN
-    former := (
-      SELECT gwk_contact_ids(named) FROM contact_names n
-      WHERE named IS NOT NULL AND n.account_id = account AND n.name = given_lid
-        AND n.username IS DISTINCT FROM new_username);
-    UPDATE contact_names n SET username = new_username, username_at = stated_at
-    WHERE former IS NOT NULL AND n.account_id = account AND n.name = given_lid;
-  END IF;
+  UPDATE contact_names n SET username = new_username, username_at = stated_at
+  WHERE named IS NOT NULL AND n.account_id = account AND n.name = given_lid AND n.username IS DISTINCT FROM new_username;
   RETURN QUERY SELECT former WHERE former IS NOT NULL;
 END $$;

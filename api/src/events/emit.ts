@@ -113,7 +113,7 @@ export function identify(to: string, { lid, phone }: ConversationNames): { id: s
   return { id: toAddress(recipient), ...(recipient.phone !== null && { phone: recipient.phone }) };
 }
 
-/** The ids of a contact in the whole account (gwk_contact_ids). */
+/** The ids of a contact in the events of an instance (gwk_contact_ids). */
 export const buildContactIds = ({ lid, phone, username }: ContactNames): ContactIds => ({
   ...identify(lid ?? phone!, { lid, phone }),
   username,
@@ -170,7 +170,7 @@ export interface InstanceSubject {
   instanceId: string;
 }
 
-/** `contact.updated` is of the instance that has seen the change first. */
+/** `contact.updated` is of an instance whose own engine has seen the change. */
 type InstanceEventType = Extract<EventType, `instance.${string}` | 'contact.updated'>;
 
 export function instanceEvent<T extends InstanceEventType>(

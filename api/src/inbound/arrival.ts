@@ -136,9 +136,12 @@ export function findRenamed(
 
 function findLid({ chat, sender, link }: Arrival, { lid }: KnownNames): string | null {
   if (link) return link.lid;
-  if (chat.kind === 'group') return sender?.phone === null ? sender.name : null;
-  return chat.phone === null ? chat.name : lid;
+  return chat.kind === 'group' ? readLid(sender) : (readLid(chat) ?? lid);
 }
+
+/** The LID by which the network names a person. */
+export const readLid = (person: Recipient | null): string | null =>
+  person?.phone === null ? person.name : null;
 
 /**
  * Returns text that a contact typed, which may be an answer or an opt-out word; null for captions, clicks, status texts and own

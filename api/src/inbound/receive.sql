@@ -100,7 +100,7 @@ BEGIN
       AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text, lid text, phone text,
         username text, new_conversation boolean)
     WHERE i.new_conversation AND i.number = ANY (accepted)
-    ORDER BY i.instance_id, i.contact_id, i.group_id, i.lid IS NULL, i.number DESC
+    ORDER BY i.instance_id, i.contact_id, i.group_id, i.phone IS NULL, i.lid IS NULL, i.number DESC
   ), created AS (
     INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, phone, username)
     SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id, w.lid, w.phone, w.username FROM to_create w

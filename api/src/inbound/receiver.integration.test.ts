@@ -150,7 +150,14 @@ test('a LID has no phone until this instance knows one', async () => {
   expect((await events()).at(-1)!.data['chat']).toEqual({ id: lid, is_group: false, username: null });
   await link(engine.instanceId);
   await receive([message('', { chat: lid, from: lid })]);
-  const [before, , after] = await events();
+  const seen = await events();
+  expect(seen.map(({ type }) => type)).toEqual([
+    'message.received',
+    'message.received',
+    'contact.updated',
+    'message.received',
+  ]);
+  const [before, after] = [seen[0], seen.at(-1)];
   expect(before!.data['chat']).toEqual({ id: lid, is_group: false, username: null });
   expect(after!.data['chat']).toEqual({ id: lid, is_group: false, phone, username: null });
   expect(after!.data['from']).toMatchObject({ id: lid, phone });

@@ -108,15 +108,13 @@ describe('a changed username is one contact.updated', () => {
     expect((await stage.lastEvent(engine, 'message.received')).data['chat']).toMatchObject(names('ana.s'));
   });
 
-  test('of the account, whichever instances see it, each in its own messages', async () => {
+  test('of each instance that sees it, from its own messages', async () => {
     const other = await stage.engine();
     await write('ana.souza');
     await write('ana.souza', {}, other);
     await Promise.all([write('ana.s'), write('ana.s', {}, other), write('ana.s')]);
-    expect([...(await updates()), ...(await updates(other))]).toEqual([
-      { contact: names('ana.s'), previous: names('ana.souza') },
-    ]);
     for (const by of [engine, other]) {
+      expect(await updates(by)).toEqual([{ contact: names('ana.s'), previous: names('ana.souza') }]);
       expect((await stage.lastEvent(by, 'message.received')).data['chat']).toMatchObject(names('ana.s'));
     }
   });
@@ -160,7 +158,10 @@ describe('a changed username is one contact.updated', () => {
     await report({ username: 'ana.souza', at });
     await report({ username: 'ana.souza' });
     await report({ username: null });
-    expect([...(await updates()), ...(await updates(other))]).toEqual([]);
+    expect(await updates()).toEqual([]);
+    expect(await updates(other)).toEqual([
+      { contact: names('ana.souza', ana), previous: names('ana.souza') },
+    ]);
     expect(await storedOfLid()).toBe('ana.s');
     const from = { id: lid, alt: null, name: null, username: 'ana.souza' };
     const notice = { kind: 'group', id: newUuid(), at, chat: GROUP, from, from_me: false } as const;
@@ -219,6 +220,31 @@ describe('ids that become known later', () => {
     ]);
     expect(await updates()).toEqual([
       { contact: names('ana.souza', ana), previous: { id: jid(ana), phone: ana, username: null } },
+    ]);
+  });
+
+  test('the LID of a phone number in two instances: one event each, when its own engine has seen both', async () => {
+    const other = await stage.engine();
+    await stage.receive(engine, stage.text(ana, 'oi'));
+    await write('ana.souza', { alt: jid(ana) }, other);
+    expect(await updates()).toEqual([]);
+    await Promise.all([write(undefined, { alt: jid(ana) }), write(undefined, { alt: jid(ana) })]);
+    expect(await updates()).toEqual([
+      { contact: names(null, ana), previous: { id: jid(ana), phone: ana, username: null } },
+    ]);
+    expect((await stage.lastEvent(engine, 'message.received')).data['chat']).toMatchObject(names(null, ana));
+    expect(await updates(other)).toEqual([]);
+  });
+
+  test('no event tells an instance ids that only another one has seen', async () => {
+    const other = await stage.engine();
+    await write('one');
+    await write('one', { alt: jid(ana) }, other);
+    await write('two');
+    await report({ username: 'three', at: now() });
+    expect(await updates()).toEqual([
+      { contact: names('two'), previous: names('one') },
+      { contact: names('three'), previous: names('two') },
     ]);
   });
 

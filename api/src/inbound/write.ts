@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.js';
 import { leaseArrays } from '../engines/fence.js';
 import { eventItem } from '../events/emit.js';
 import { sealCard } from '../messages/content.js';
-import { idAfter, networkId, readsMenus, type Arrival } from './arrival.js';
+import { idAfter, networkId, readLid, readsMenus, type Arrival } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
 import type { Vote } from './replies.js';
@@ -111,7 +111,7 @@ function contactRow(arrival: Arrival, known: Known, newIdOf: NewIdOf): Row {
     new_contact: known.contactId === null,
     name: chat.name,
     to: link?.phone ?? chat.phone ?? (known.lid === chat.name ? known.phone : null) ?? chat.name,
-    lid: link?.lid,
+    lid: link?.lid ?? readLid(chat),
     phone: link?.phone,
     username: message.username,
     lid_username: findLidUsername(arrival, known),
@@ -121,7 +121,7 @@ function contactRow(arrival: Arrival, known: Known, newIdOf: NewIdOf): Row {
 
 /** A consumer may write to a sandbox in the name of anybody, so that says nothing about the LID. */
 const findLidUsername = ({ message, chat }: Arrival, { isSandbox }: Known): string | undefined =>
-  chat.phone === null && !isSandbox ? message.username : undefined;
+  readLid(chat) !== null && !isSandbox ? message.username : undefined;
 
 function groupRow({ instanceId, message, chat }: Arrival, known: Known, newIdOf: NewIdOf): Row {
   return {
