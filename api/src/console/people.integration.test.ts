@@ -106,6 +106,60 @@ test('shows a restricted member the people of its numbers, and none of another a
   expect(await search('Eva', await openBrowser(api, await api.account()))).toEqual([]);
 });
 
+describe('a restricted member, of a person whose phone number and username only another number knows', () => {
+  const OWN = { id: EVA, phone: null, username: 'eva.named', name: 'Eva 100%' };
+  let restricted: Browser;
+  beforeEach(async () => {
+    const { id } = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'other' } }))
+      .body;
+    const other = await api.engine(id);
+    await other.connect();
+    const seen = { wa_message_id: newUuid(), chat: EVA, from: EVA, from_name: null, from_me: false };
+    const more = { quoted_wa_message_id: null, type: 'text' as const, text: 'oi', username: 'eva.new' };
+    const at = new Date().toISOString();
+    await other.call('inbound', {
+      messages: [{ ...seen, ...more, at, alt: '5531955550000@s.whatsapp.net' }],
+    });
+    restricted = await openBrowser(api, account, 'agent', [fromPublicId('instance', instance)!]);
+  });
+
+  test('shows what its own numbers know', async () => {
+    expect(await search('Eva', restricted)).toEqual([{ asked: null, ...OWN }]);
+    expect((await find({ names: EVA }, restricted)).body.data).toEqual([{ asked: EVA, ...OWN }]);
+    expect(await search('Eva')).toMatchObject([{ phone: '5531955550000', username: 'eva.new' }]);
+  });
+
+  test('finds them by nothing else', async () => {
+    for (const text of ['eva.new', '5555', '5531955550000']) {
+      expect(await search(text, restricted)).toEqual([]);
+      expect(await search(text)).toHaveLength(1);
+    }
+    expect((await find({ names: '5531955550000' }, restricted)).body.data).toEqual([]);
+    for (const text of ['eva.named', EVA, '101234567890001'])
+      expect(await search(text, restricted)).toMatchObject([OWN]);
+    expect(await search('551187654321', restricted)).toMatchObject([ana]);
+    expect(await search('2222', restricted)).toMatchObject([nobody]);
+    expect((await find({ names: '551187654321,5521922220000' }, restricted)).body.data).toHaveLength(2);
+  });
+
+  test('knows a person by the id that it was written to', async () => {
+    const [to, alt] = ['101234567890009@lid', '5531966660000@s.whatsapp.net'];
+    const body = { instance_id: instance, to, type: 'text', text: { body: 'oi' } };
+    expect((await client.call('POST', '/v1/messages', { body })).status).toBe(202);
+    await api.db.contactName.create({ data: await phoneOf(to, '5531966660000') });
+    expect((await find({ names: to }, restricted)).body.data).toMatchObject([{ id: to, phone: null }]);
+    expect((await find({ names: alt }, restricted)).body.data).toEqual([]);
+    expect(await search('6666', restricted)).toEqual([]);
+  });
+});
+
+/** Another phone number of a contact, as another instance would link it. */
+const phoneOf = async (lid: string, name: string) => {
+  const where = { accountId_name: { accountId: account.id, name: lid } };
+  const { contactId } = await api.db.contactName.findUniqueOrThrow({ where });
+  return { accountId: account.id, name, contactId };
+};
+
 test('refuses neither, both and too many', async () => {
   const many = Array.from({ length: 201 }, (_, i) => String(5511900000000 + i)).join(',');
   for (const query of [{}, { search: 'a', names: EVA }, { names: many }]) {

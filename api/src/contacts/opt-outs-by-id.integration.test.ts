@@ -183,6 +183,24 @@ test('a restricted key may add one by id and not remove it', async () => {
   expect(problemCode(await restricted.call('DELETE', `${PATH}/${LID}`))).toBe('forbidden');
 });
 
+test('answers a restricted key with the ids that it named or that its instances know', async () => {
+  const { body } = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'other' } });
+  const other = await api.engine(body.id);
+  await other.connect();
+  await seen(LID, { username: 'one' });
+  await seen(LID, { username: 'two', alt: JID }, other);
+  const keyOf = (id: string) => api.clientOf(account, { instances: [fromPublicId('instance', id)!] });
+  for (const [by, given, expected] of [
+    [instance, { contact: LID }, { phone: null, contact_id: LID, username: 'one' }],
+    [instance, { phone: PHONE }, { phone: PHONE, contact_id: JID, username: null }],
+    [body.id, { contact: LID }, { phone: PHONE, contact_id: LID, username: 'two' }],
+  ] as const) {
+    const answer = await (await keyOf(by)).call<OptOutOut>('POST', PATH, { body: given });
+    expect(answer.body).toMatchObject(expected);
+  }
+  expect(await list()).toMatchObject([{ phone: PHONE, contact_id: LID, username: 'two' }]);
+});
+
 describe('refusals', () => {
   test.each<[string, unknown, string[]]>([
     ['neither name', {}, ['phone']],

@@ -1,12 +1,13 @@
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { exactDigits, parseRecipient, toNetworkId } from '@gwk/core/recipients';
+import { exactDigits, parseRecipient, toAddress, toNetworkId, type Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/encryption';
 import type { OptOutCreate, OptOutListQuery, OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
-import { maySee, type Caller } from '../accounts/caller.js';
+import { listRestriction, maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database/database.js';
+import type { ContactNames } from '../events/emit.js';
 import type { PageRange } from '../database/keyset-pages.js';
 import type { Services } from '../http/services.js';
 import {
@@ -121,8 +122,9 @@ export function createOptOut(
   { phone = null, contact = null }: OptOutCreate,
 ): Promise<{ created: boolean; row: OptOutRow }> {
   const { accountId } = caller;
+  const named = parseRecipient((phone ?? contact)!)!;
   return changeContact(services.db, async (tx) => {
-    const contactId = (await lockContactNamed(tx, accountId, parseRecipient((phone ?? contact)!)!, true))!;
+    const contactId = (await lockContactNamed(tx, accountId, named, true))!;
     const given = {
       contactId,
       sandboxId: null,
@@ -138,8 +140,29 @@ export function createOptOut(
       `${SHOWN} WHERE o.contact_id = $1::uuid AND o.sandbox_id IS NULL`,
       linkedId,
     );
-    return { created, row: rows[0]! };
+    const known = await readKnownNames(tx, caller, linkedId, named);
+    return { created, row: { ...rows[0]!, ...known } };
   });
+}
+
+type ShownNames = Pick<OptOutRow, 'phone' | 'network_name' | 'username'>;
+
+/** For a restricted caller: the name that it gave, and those that its instances know of the person (gwk_contact_ids). */
+async function readKnownNames(
+  tx: Transaction,
+  caller: Caller,
+  contactId: string,
+  named: Recipient,
+): Promise<ShownNames | null> {
+  const instances = listRestriction(caller);
+  if (instances === null) return null;
+  const [known] = await tx.$queryRaw<ContactNames[]>`
+    SELECT max(k.ids->>'lid') AS lid, max(k.ids->>'phone') AS phone, max(k.ids->>'username') AS username
+    FROM unnest(${instances}::uuid[]) AS i(id)
+    CROSS JOIN LATERAL gwk_contact_ids(${contactId}::uuid, i.id) AS k(ids)
+    WHERE ${named.name} = k.ids->>'lid' OR ${named.name} = ANY (string_to_array(gwk_phone_forms(k.ids->>'phone'), ' '))`;
+  const { lid, phone, username } = known!;
+  return { phone: phone ?? named.phone, network_name: lid ?? toAddress(named), username };
 }
 
 /** @throws Problem `not-found` if the contact is not opted out */

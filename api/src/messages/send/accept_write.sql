@@ -216,8 +216,9 @@ BEGIN
         END IF;
       END IF;
       IF new_conversation_count > 0 THEN
-        INSERT INTO conversations (id, instance_id, contact_id, group_id)
-        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+        INSERT INTO conversations (id, instance_id, contact_id, group_id, lid)
+        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END,
+          CASE WHEN contact_ids[i] IS NOT NULL AND position('@' IN names[i]) > 0 THEN names[i] END
         FROM unnest(places) AS i
         WHERE new_conversations[i] AND written[i]
         ORDER BY 2, 3, 4
@@ -291,9 +292,11 @@ BEGIN
       INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
     END IF;
     IF new_conversation_count > 0 AND NOT skip_locked THEN
-      INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
+      INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, last_seq, first_sent_at, first_sent_no, days)
       SELECT chats[k], instance_ids[chat_first_places[k]], contact_ids[chat_first_places[k]],
         CASE WHEN contact_ids[chat_first_places[k]] IS NULL THEN names[chat_first_places[k]] END,
+        CASE WHEN contact_ids[chat_first_places[k]] IS NOT NULL AND position('@' IN names[chat_first_places[k]]) > 0
+          THEN names[chat_first_places[k]] END,
         chat_seq_counts[k], CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at END,
         CASE WHEN chat_new_contact_numbers[k] > 0
           THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])]
