@@ -68,12 +68,29 @@ describe('the reporter', () => {
     expect(countIgnored).toHaveBeenCalledWith('refused');
   });
 
-  test('holds a limited number of people', async () => {
+  test('does not acknowledge a report that it has no place for, and counts its people', async () => {
     const store = jest.fn().mockRejectedValueOnce(new Error('unavailable')).mockResolvedValue(undefined);
-    const { reporter } = open(store);
-    await reporter.report(people(20_000)).catch(() => undefined);
-    await reporter.report([]);
-    const sent = store.mock.calls.slice(1).flat(2);
-    expect(sent).toHaveLength(10_000);
+    const { reporter, countIgnored } = open(store);
+    await reporter.report(people(10_000)).catch(() => undefined);
+    const late = { lid: '99999@lid', username: 'bia' };
+    await expect(reporter.report([late, ...people(1)])).rejects.toThrow('too many');
+    expect(countIgnored.mock.calls).toEqual([['too_many_usernames']]);
+    expect(store.mock.calls.slice(1).flat(2)).toEqual(people(10_000));
+    await reporter.report([late]);
+    expect(store.mock.lastCall).toEqual([[late]]);
   });
+
+  test.each(Array.from({ length: 12 }, (_, turns) => turns))(
+    'resolves once stored, also for a report %i turns after the former one',
+    async (turns) => {
+      const sent: object[] = [];
+      const { reporter } = open(async (batch) => void sent.push(...batch));
+      const first = reporter.report(people(1));
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      const late = { lid: '99999@lid', username: 'bia' };
+      await reporter.report([late]);
+      expect(sent).toContainEqual(late);
+      await first;
+    },
+  );
 });

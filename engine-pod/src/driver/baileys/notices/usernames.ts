@@ -20,26 +20,40 @@ export class UsernameReporter {
     this.#services = services;
   }
 
-  /** Resolves once all are stored. */
-  report(people: readonly SeenUsername[]): Promise<void> {
+  /**
+   * Resolves once all are stored.
+   * @throws if some found no place or the API is unavailable
+   */
+  async report(people: readonly SeenUsername[]): Promise<void> {
+    let dropped = 0;
     for (const one of people) {
       if (this.#waiting.size < MAX_WAITING || this.#waiting.has(one.lid)) this.#waiting.set(one.lid, one);
+      else dropped += 1;
     }
-    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
-    return this.#sending;
+    if (this.#waiting.size > 0) await (this.#sending ??= this.#send());
+    if (dropped === 0) return;
+    for (let count = 0; count < dropped; count++) this.#services.countIgnored('too_many_usernames');
+    throw new Error('too many usernames wait');
   }
 
   async #send(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const people = [...this.#waiting.values()].slice(0, MAX_REPORTED);
-      await this.#services.storeUsernames(people).catch((error: unknown) => {
-        // The API would refuse it every time.
-        if (!(error instanceof InternalApiRefusal)) throw error;
-        this.#services.countIgnored('refused');
-      });
-      for (const one of people) {
-        if (this.#waiting.get(one.lid) === one) this.#waiting.delete(one.lid);
-      }
+    try {
+      while (this.#waiting.size > 0) await this.#sendBatch();
+    } finally {
+      // In the turn in which the loop ends, so that no later report relies on it.
+      this.#sending = undefined;
+    }
+  }
+
+  async #sendBatch(): Promise<void> {
+    const people = [...this.#waiting.values()].slice(0, MAX_REPORTED);
+    await this.#services.storeUsernames(people).catch((error: unknown) => {
+      // The API would refuse it every time.
+      if (!(error instanceof InternalApiRefusal)) throw error;
+      this.#services.countIgnored('refused');
+    });
+    for (const one of people) {
+      if (this.#waiting.get(one.lid) === one) this.#waiting.delete(one.lid);
     }
   }
 }
