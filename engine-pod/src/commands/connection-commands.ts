@@ -51,7 +51,9 @@ export class ConnectionCommands {
     'check-contact': async (args: string) => {
       const { phone, lid } = JSON.parse(args) as
         { phone: string; lid?: never } | { phone?: never; lid: string };
-      return (await this.#callDriver((driver) => driver.checkContact(lid ?? phone))) ?? { jid: null };
+      const found = await this.#callDriver((driver) => driver.checkContact(lid ?? phone));
+      // The LID shows the API that this engine knows LIDs.
+      return found ?? { jid: null, lid };
     },
     read: (args: string) => {
       const { chat, messages } = JSON.parse(args) as { chat: string; messages: ReadMessage[] };

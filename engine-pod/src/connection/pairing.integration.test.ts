@@ -221,6 +221,14 @@ describe('requests to the current connection', () => {
     const check = (phone: string) => stage.command('check-contact', { args: JSON.stringify({ phone }) });
     expect(await check('5511987654321')).toMatchObject({ result: { jid: '5511987654321@s.whatsapp.net' } });
     expect(await check('5511987650000')).toMatchObject({ ok: true, result: { jid: null } });
+    for (const [lid, jid] of [
+      ['20000000001@lid', '20000000001@lid'],
+      ['20000000000@lid', null],
+    ] as const) {
+      expect(await stage.command('check-contact', { args: JSON.stringify({ lid }) })).toMatchObject({
+        result: { jid, lid },
+      });
+    }
     const chat = '5511987654321@s.whatsapp.net';
     const messages = [{ wa_message_id: 'WA1', participant: null }];
     expect(await stage.command('read', { args: JSON.stringify({ chat, messages }) })).toMatchObject({
@@ -228,7 +236,7 @@ describe('requests to the current connection', () => {
     });
     const presence = JSON.stringify({ chat, state: 'typing' });
     expect(await stage.command('presence', { args: presence })).toMatchObject({ ok: true });
-    expect(phones.signals.slice(2)).toMatchObject([
+    expect(phones.signals.slice(4)).toMatchObject([
       { kind: 'read', chat, messages },
       { kind: 'presence', chat, presence: 'typing' },
     ]);

@@ -5,12 +5,15 @@ import { z } from 'zod';
 import { linkNames } from '../../contacts/contacts.js';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { askEngine } from './ask-engine.js';
+import { askEngine, unavailable } from './ask-engine.js';
 
 /** Answers are cached for 24 h, and uncached checks are limited, because many checks can lead to a ban. */
 const KEPT_MS = 24 * 3_600_000;
 const UNCACHED_A_MINUTE = 20;
-/** `lid`: that the network names with the id. */
+/**
+ * `lid`: that the network names with the id, or the one that was asked for. Undefined for a LID: the engine is of the former
+ * release, which checks phone numbers only.
+ */
 const Answer = z.object({ jid: z.string().nullable(), lid: z.string().nullish() });
 
 /** @throws Problem `invalid-phone` */
@@ -40,7 +43,9 @@ export async function checkContact(
   const answer = Answer.parse(
     await askEngine(services, row, 'check-contact', phone === null ? { lid: person.name } : { phone }),
   );
-  const { jid, lid = null } = answer;
+  if (phone === null && answer.lid === undefined) throw unavailable();
+  const { jid } = answer;
+  const lid = (jid && answer.lid) ?? null;
   const values = { jid, lid, checkedAt: new Date() };
   await db.contactCheck.upsert({
     where: key,

@@ -211,8 +211,21 @@ describe('contacts', () => {
     expect((await check(LID)).body).toMatchObject({ id: LID, username: 'eva.named' });
   });
 
+  test.each<[string, object]>([
+    ['an answer without it', { jid: null }],
+    ['a failure', new CommandRefusal('internal')],
+  ])(
+    'a LID of an engine of the former release, which does not know LIDs, is unavailable: %s',
+    async (_, reply) => {
+      const engine = await startConnectedEngine();
+      engine.handlers['check-contact'] = () => reply;
+      expect(problemCode(await check(LID))).toBe('engine-unavailable');
+      expect(await api.db.contactCheck.count({ where: { instanceId: uuid() } })).toBe(0);
+    },
+  );
+
   test('a LID that the network does not know', async () => {
-    await answering(null);
+    await answering(null, LID);
     expect((await check(LID)).body).toMatchObject({ phone: null, exists: false, jid: null, id: null });
   });
 
