@@ -116,17 +116,20 @@ function listCandidates(
 const newestFirst = (one: KnownVersion, other: KnownVersion): number =>
   compareClientVersions(other.version, one.version);
 
+/** Whether others follow a version. An engine could state any version as its bundled one. */
+const isTrusted = ({ version }: KnownVersion, { served, bundled }: ClientVersionFacts): boolean =>
+  version === served || version === bundled;
+
 /** @param hopeful versions that may log in, newest first */
 function chooseHopeful(
   hopeful: readonly KnownVersion[],
-  { trial, served, bundled }: ClientVersionFacts,
+  facts: ClientVersionFacts,
   { instanceId, pairing }: Question,
   now: number,
 ): Choice {
   const [newest, ...others] = hopeful as [KnownVersion, ...KnownVersion[]];
-  // Only versions from a trusted source are tried for others. An engine could state any version as its bundled one.
-  const isTrusted = newest.version === served || newest.version === bundled;
-  if (isProven(newest) || !isTrusted) return use(newest);
+  if (isProven(newest) || !isTrusted(newest, facts)) return use(newest);
+  const { trial } = facts;
   const trialAge = trial?.version === newest.version ? now - trial.at : Infinity;
   if (trialAge > RETRIAL_MS) return { ...use(newest), isTrial: true };
   // Asking again does not prolong the trial.

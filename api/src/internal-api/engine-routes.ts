@@ -45,6 +45,8 @@ export function engineHandlers(
   const outcomes = new Outcomes(deps, known);
   const receiver = new Receiver(deps);
   const rate = new InboundRate(deps);
+  const count = ({ instanceId }: EngineCaller, items: readonly unknown[]): Promise<void> =>
+    rate.take(instanceId, measureInbound(items));
   const bound = new SessionBound(deps.database, deps.config.maxSessionMb);
   const versions = new ClientVersionAnswers(deps.database);
   return {
@@ -59,32 +61,25 @@ export function engineHandlers(
     'redis-user': (caller, request) => leases.restoreRedisUser(caller, request),
     claims: (caller, request) => claims.claim(caller, request),
     names: (caller, request) => recordNames(deps, caller, request),
-    usernames: (caller, request) => recordUsernames(deps, caller, request),
+    usernames: (caller, request) =>
+      count(caller, request.people).then(() => recordUsernames(deps, caller, request)),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
-    restricted: async (caller, request) => {
-      await rate.take(caller.instanceId, measureInbound([request]));
-      await recordRestriction(deps, caller, request);
-    },
+    restricted: (caller, request) =>
+      count(caller, [request]).then(() => recordRestriction(deps, caller, request)),
     outcomes: (caller, request) => outcomes.record(caller, request),
-    state: async (caller, request) => {
-      await rate.take(caller.instanceId, measureInbound(request.changes));
-      await recordStates(deps, caller, request);
-    },
-    pairing: async (caller, request) => {
-      await rate.take(caller.instanceId, measureInbound([request]));
-      return recordPairing(deps, caller, request);
-    },
+    state: (caller, request) =>
+      count(caller, request.changes).then(() => recordStates(deps, caller, request)),
+    pairing: (caller, request) => count(caller, [request]).then(() => recordPairing(deps, caller, request)),
     unlinked: (caller, request) => recordUnlinked(deps, caller, request),
     'client-version': ({ instanceId }, request) => versions.answer(instanceId, request),
     'session-read': (caller, request) => readSession(deps, caller, request),
     'session-write': (caller, request) => writeSession({ ...deps, bound }, caller, request),
-    notices: async (caller, { notices, ...lease }) => {
-      await rate.take(caller.instanceId, measureInbound(notices));
-      await recordNotices(deps, caller, { notices, lease });
-    },
-    inbound: async ({ instanceId }, { epoch, holder, messages }) => {
-      await rate.take(instanceId, measureInbound(messages));
+    notices: (caller, { notices, ...lease }) =>
+      count(caller, notices).then(() => recordNotices(deps, caller, { notices, lease })),
+    inbound: async (caller, { epoch, holder, messages }) => {
+      await count(caller, messages);
+      const { instanceId } = caller;
       const lease = { epoch, holder };
       const received = await Promise.all(
         messages.map((message) => receiver.receive({ instanceId, lease, message })),
