@@ -56,6 +56,7 @@ const BODIES: Record<EngineRoute, () => object> = {
   release: () => ({}),
   'redis-user': () => ({}),
   claims: () => ({ repeated: true, claim_id: uuid(), limit: 500, followers: true }),
+  usernames: () => ({ people: [{ lid: '12345678@lid', username: 'marker' }] }),
   names: () => ({ lid: `${10_000_000 + serial++}@lid`, phone: '5511912345678' }),
   built: () => ({
     messages: Array.from({ length: 200 }, () => ({

@@ -365,9 +365,6 @@ BEGIN
   UPDATE messages m SET version = m.version + 1 WHERE m.id = ANY (claimed) AND m.id BETWEEN lowest AND highest;
 END $$;
 
-<<<<<<< HEAD
-=======
->>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
 CREATE OR REPLACE FUNCTION gwk_set_username(
   account uuid, instance uuid, given_lid text, sandbox_contact uuid, new_username text, stated_at timestamptz
 ) RETURNS TABLE (previous jsonb) LANGUAGE plpgsql AS $$
@@ -405,9 +402,6 @@ BEGIN
   RETURN QUERY SELECT former WHERE former IS NOT NULL;
 END $$;
 
-<<<<<<< HEAD
-=======
->>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
 CREATE OR REPLACE FUNCTION gwk_link_names(
   account uuid, instance uuid, lid text, phone text, canonical text, new_contact uuid, renewed_contact uuid,
   stated jsonb
@@ -507,11 +501,7 @@ BEGIN
   IF stated IS NOT NULL THEN
     FOR former_ids IN SELECT u.previous FROM gwk_set_username(
       account, instance, given_lid, NULL, stated->>'username', (stated->>'at')::timestamptz) AS u LOOP
-<<<<<<< HEAD
-      former := CASE WHEN person <> new_contact THEN jsonb_build_object(given_lid, former_ids) ELSE '{}' END || former;
-=======
-      former := jsonb_build_object(given_lid, renamed) || former;
->>>>>>> 155dd856 (api: report changed ids of a person to each of its instances)
+      former := jsonb_build_object(given_lid, former_ids) || former;
     END LOOP;
   END IF;
   contact_id := person;
@@ -2462,8 +2452,9 @@ BEGIN
         END IF;
       END IF;
       IF new_conversation_count > 0 THEN
-        INSERT INTO conversations (id, instance_id, contact_id, group_id)
-        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+        INSERT INTO conversations (id, instance_id, contact_id, group_id, lid)
+        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END,
+          CASE WHEN contact_ids[i] IS NOT NULL AND position('@' IN names[i]) > 0 THEN names[i] END
         FROM unnest(places) AS i
         WHERE new_conversations[i] AND written[i]
         ORDER BY 2, 3, 4
@@ -2535,9 +2526,11 @@ BEGIN
       INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
     END IF;
     IF new_conversation_count > 0 AND NOT skip_locked THEN
-      INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
+      INSERT INTO conversations (id, instance_id, contact_id, group_id, lid, last_seq, first_sent_at, first_sent_no, days)
       SELECT chats[k], instance_ids[chat_first_places[k]], contact_ids[chat_first_places[k]],
         CASE WHEN contact_ids[chat_first_places[k]] IS NULL THEN names[chat_first_places[k]] END,
+        CASE WHEN contact_ids[chat_first_places[k]] IS NOT NULL AND position('@' IN names[chat_first_places[k]]) > 0
+          THEN names[chat_first_places[k]] END,
         chat_seq_counts[k], CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at END,
         CASE WHEN chat_new_contact_numbers[k] > 0
           THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])]
