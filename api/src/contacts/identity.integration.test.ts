@@ -5,7 +5,6 @@ import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import { contactChanges } from './contact-changes.js';
 import { changeContact, linkNames, lockContactNamed } from './contacts.js';
 import { optOut } from './opt-outs.js';
-import { splitContact } from './split.js';
 
 /**
  * A contact has one LID and the phone numbers that were seen with it. Ids change whom a name means, never the
@@ -359,53 +358,4 @@ test('concurrent accepts, receives and passing numbers lose no message', async (
     }
     expect(claimedCount).toBe(24);
   }
-});
-
-describe('a split', () => {
-  const split = (name: string) =>
-    changeContact(stage.database, (tx) =>
-      splitContact(tx, stage.internalApi.world.accountId, parseRecipient(name)!),
-    );
-
-  test('undoes a wrong link, with the queued messages of each name', async () => {
-    const [toPhone, toLid] = [await accept(phone), await accept(rex)];
-    await receive(engine, rex, { alt: jid(phone) });
-    expect((await stage.message(toPhone)).conversationId).toBe((await stage.message(toLid)).conversationId);
-    expect(await split(phone)).toMatchObject({ name: phone });
-    const again = await accept(phone);
-    const rows = await Promise.all([toPhone, toLid, again].map((id) => stage.message(id)));
-    expect(rows[0]!.conversationId).toBe(rows[2]!.conversationId);
-    expect(rows[0]!.conversationId).not.toBe(rows[1]!.conversationId);
-    await stage.receive(engine, stage.text(rex, 'SAIR'));
-    await accept(phone);
-    expect(new Set((await engine.claim()).map(({ chat }) => chat))).toEqual(new Set([jid(phone)]));
-  });
-
-  test.each(['phone number', 'LID'])('by its %s leaves both opted out', async (by) => {
-    await receive(engine, rex, { alt: jid(phone) });
-    await stage.receive(engine, stage.text(rex, 'SAIR'));
-    expect(await split(by === 'LID' ? rex : phone)).not.toBeNull();
-    expect(await contactOf(phone)).not.toBe(await contactOf(rex));
-    for (const to of [phone, rex]) {
-      await expect(accept(to)).rejects.toMatchObject({ code: 'contact-opted-out' });
-    }
-  });
-
-  test('leaves the rest of an opt-out in progress to both contacts', async () => {
-    await receive(engine, rex, { alt: jid(phone) });
-    await stage.receive(engine, stage.text(rex, 'SAIR'));
-    const contactId = (await contactOf(rex))!;
-    await stage.database.optOut.updateMany({ where: { contactId }, data: { unfinished: true } });
-    await split(phone);
-    const contacts = await Promise.all([phone, rex].map(contactOf));
-    const where = { contactId: { in: contacts.map((id) => id!) }, unfinished: true };
-    expect(await stage.database.optOut.count({ where })).toBe(2);
-    await stage.database.optOut.updateMany({ where, data: { unfinished: false } });
-  });
-
-  test('does nothing for an unknown name, and for the only name of a contact', async () => {
-    await accept(phone);
-    expect(await split(phone)).toBeNull();
-    expect(await split(tom)).toBeNull();
-  });
 });
