@@ -56,7 +56,12 @@ const BODIES: Record<EngineRoute, () => object> = {
   release: () => ({}),
   'redis-user': () => ({}),
   claims: () => ({ repeated: true, claim_id: uuid(), limit: 500, followers: true }),
-  usernames: () => ({ people: [{ lid: '12345678@lid', username: 'marker' }] }),
+  usernames: () => ({
+    people: Array.from({ length: 500 }, (_, place) => ({
+      lid: `${10_000_000 + place}@lid`,
+      username: `name.${serial++}`,
+    })),
+  }),
   names: () => ({ lid: `${10_000_000 + serial++}@lid`, phone: '5511912345678' }),
   built: () => ({
     messages: Array.from({ length: 200 }, () => ({
