@@ -18,7 +18,7 @@ interface Trial {
 export interface ClientVersionFacts {
   pinned: KnownVersion | null;
   served: string | null;
-  /** Of this API. Engines state their own, which no other engine relies on. */
+  /** The bundled version of this API. Engines state their own, on which no other engine relies. */
   bundled: string;
   known: readonly KnownVersion[];
   trial: Trial | null;

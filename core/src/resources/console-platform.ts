@@ -109,13 +109,10 @@ const author = () =>
 
 /** The client version that engines announce to the network. */
 export const NetworkVersionOut = z.object({
-  pinned: z
-    .object({ version: versionText(), at: z.iso.datetime(), by: author() })
-    .nullable()
-    .meta({
-      description:
-        'The version that an administrator has pinned for engines with `auto` or `bundled`; null: none.',
-    }),
+  pinned: z.object({ version: versionText(), at: z.iso.datetime(), by: author() }).nullable().meta({
+    description:
+      'The version that an administrator has pinned for engines with `auto` or `bundled`; null: none.',
+  }),
   served: z
     .object({ version: versionText(), read_at: z.iso.datetime(), source: z.string() })
     .nullable()
