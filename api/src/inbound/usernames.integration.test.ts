@@ -69,6 +69,20 @@ test('events of sent messages show it, with the reader of a group message', asyn
   expect(data['chat']).not.toHaveProperty('username');
 });
 
+test('a receipt of a group message shows the username that this instance knows of the reader', async () => {
+  await write('ana.souza', {}, await stage.engine());
+  const seen: unknown[] = [];
+  for (const username of [undefined, 'ana.s']) {
+    if (username !== undefined) await write(username);
+    const { waMessageId } = await stage.sent(engine, GROUP);
+    const receipt = { kind: 'receipt', status: 'read', at: now(), participant: lid } as const;
+    await engine.call('outcomes', { outcomes: [{ ...receipt, wa_message_id: waMessageId! }] });
+    const { data } = await stage.lastEvent(engine, 'message.status_updated');
+    seen.push(data['participant_username']);
+  }
+  expect(seen).toEqual([null, 'ana.s']);
+});
+
 test('an edit, a deletion and a reaction show it', async () => {
   const message = stage.text(lid, 'oi', { username: 'ana.souza' });
   await stage.receive(engine, message);

@@ -20,6 +20,7 @@ import {
   type StatusChange,
   type StatusUpdate,
 } from './decide-status.js';
+import { nameMembers } from './member-usernames.js';
 
 interface StatusDependencies {
   database: Queryable;
@@ -83,6 +84,10 @@ export async function applyStatusUpdates(
     facts = undefined;
     const decisions = decideAll(rows, remaining, batch);
     if (decisions.length === 0 && (attempt > 1 || callers.length === 0)) return applied;
+    await nameMembers(
+      queryRows,
+      decisions.flatMap(({ change }) => change.events),
+    );
     const { updated, refusals, waiting } = await writeChanges({ ...deps, queryRows }, callers, decisions);
     applied.answers = waiting.map((isWaiting, index) => ({ refusal: refusals![index]!, waiting: isWaiting }));
     const changedIds = new Set(updated);

@@ -118,6 +118,19 @@ describe('a group', () => {
     expect((await read()).body.members).toEqual([member(1)]);
   });
 
+  test('names members as this instance knows them from their messages', async () => {
+    const engine = await startEngine();
+    const lid = '20000000001@lid';
+    const ana = { ...member(1), lid };
+    const seen = { wa_message_id: 'U1', chat: lid, from: lid, from_name: null, from_me: false, text: 'oi' };
+    const more = { at: new Date().toISOString(), type: 'text' as const, quoted_wa_message_id: null };
+    await engine.call('inbound', { messages: [{ ...seen, ...more, username: 'ana.s' }] });
+    const details = { ...group(1), description: null };
+    const stated = { ...member(3), username: 'eva' };
+    engine.handlers.group = () => ({ group: details, members: [ana, member(2), stated], next: null });
+    expect((await read()).body.members).toEqual([{ ...ana, username: 'ana.s' }, member(2), stated]);
+  });
+
   test('that the network does not show is not-found with words', async () => {
     const engine = await startEngine();
     engine.handlers.group = () => new CommandRefusal('wa_error');

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { PageRange } from '../../database/keyset-pages.js';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
+import { readUsernames } from '../../messages/member-usernames.js';
 import { askEngine, DEADLINES, readReply, unavailable } from './ask-engine.js';
 
 /** The network is asked for unknown groups, and many queries can lead to a ban. */
@@ -61,9 +62,27 @@ export async function findGroup(services: Services, row: Instance, jid: string):
     const part = GroupReply.parse(reply.result);
     members.push(...part.members);
     after = part.next;
-    if (after === null) return { ...part.group, members };
+    if (after === null) return { ...part.group, members: await nameMembers(services, row, members) };
   } while (members.length <= MAX_MEMBERS);
   throw unavailable();
+}
+
+/** Adds usernames that the network did not state with the group. */
+async function nameMembers(
+  { db }: Services,
+  { id: instanceId, accountId }: Instance,
+  members: readonly GroupMemberOut[],
+): Promise<GroupMemberOut[]> {
+  const unnamed = members.flatMap(({ lid, username }) =>
+    lid === null || username !== null ? [] : [{ accountId, instanceId, lid }],
+  );
+  const findUsername = await readUsernames(db.queryRows, unnamed);
+  return members.map((member) => {
+    const { lid, username } = member;
+    return lid === null || username !== null
+      ? member
+      : { ...member, username: findUsername({ instanceId, lid }) };
+  });
 }
 
 const notFound = (): Problem =>
