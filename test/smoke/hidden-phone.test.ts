@@ -1,12 +1,16 @@
 import { newNumber, openNumber, type NumberStage } from './number-stage.js';
 import type { Page } from '@gwk/core/resources/common';
+import type { GroupDetailsOut } from '@gwk/core/resources/group';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { OptOutOut } from '@gwk/core/resources/opt-out';
 import type { Person } from '@gwk/network/control/client';
 import { until } from '../support/wait.js';
 
-/** A person whose phone number the network shows to nobody, through real processes and the real protocol. */
+/**
+ * A person with a username, whose phone number the network shows to nobody at first, through real processes and the real
+ * protocol.
+ */
 let stage: NumberStage;
 let eva: Person;
 let path: string;
@@ -49,6 +53,16 @@ async function called(type: string, fits: (data: Record<string, unknown>) => boo
   expect(JSON.stringify(call.data)).not.toContain(eva.number);
   return call.data;
 }
+/** Data of an event, also of types that webhooks get only by name. */
+const listed = (type: string, fits: (data: Record<string, unknown>) => boolean = () => true) =>
+  until(
+    async () => {
+      // Unfiltered, because opt-outs have no filter.
+      const events = await client().events({ instance_id: stage.id });
+      return events.find((event) => event.type === type && fits(event.data))?.data;
+    },
+    { what: type },
+  );
 const expectRefused = async () => {
   const { status, body } = await send(eva.lidJid, text('refused'));
   const type = expect.stringMatching(/contact-opted-out$/) as string;
@@ -62,6 +76,7 @@ test('is looked up, shown typing, and answered by the id of an event', async () 
     { ...named(), is_group: false },
     { ...named(), name: 'Eva' },
   ]);
+  expect(from).not.toHaveProperty('phone');
   const at = `/v1/instances/${stage.id}`;
   expect(await client().expect<ContactCheckOut>(200, 'GET', `${at}/contacts/${eva.lidJid}`)).toEqual({
     ...{ phone: null, exists: true, jid: eva.lidJid, ...named() },
@@ -71,8 +86,12 @@ test('is looked up, shown typing, and answered by the id of an event', async () 
   await client().expect(204, 'POST', `${at}/chats/${eva.lidJid}/read`, { body: marks });
   await stage.network.waitReceipt({ id: wa_message_id, type: 'read' });
   const sent = await delivered(eva.lidJid, text('answer'));
-  expect((await eva.receives({ id: sent.wa_message_id! })).text).toBe('answer');
+  const answer = await eva.receives({ id: sent.wa_message_id! });
+  expect(answer.text).toBe('answer');
   await called('message.sent', (data) => data['message_id'] === sent.id);
+  await eva.reads(answer);
+  const read = (data: Record<string, unknown>) => data['message_id'] === sent.id && data['status'] === 'read';
+  expect(await called('message.status_updated', read)).toMatchObject({ chat: named() });
   const { data } = await client().expect<Page<MessageOut>>(200, 'GET', `/v1/messages?to=${eva.lidJid}`);
   expect(data.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
 });
@@ -99,7 +118,7 @@ test('chooses in a menu and votes in a poll', async () => {
   const menu = await delivered(eva.lidJid, { type: 'interactive', interactive: { body: 'Well?', buttons } });
   await eva.taps({ id: menu.wa_message_id! }, 'no');
   const { reply, from } = await called('message.interactive_reply');
-  expect([reply, from]).toMatchObject([{ option_id: 'no', in_reply_to: menu.id }, { id: eva.lidJid }]);
+  expect([reply, from]).toMatchObject([{ option_id: 'no', in_reply_to: menu.id }, named()]);
   const options = ['a', 'b'].map((id) => ({ id, label: id }));
   const poll = await delivered(eva.lidJid, { type: 'poll', poll: { name: 'Which?', options } });
   await eva.votes({ id: poll.wa_message_id! }, ['b']);
@@ -108,8 +127,8 @@ test('chooses in a menu and votes in a poll', async () => {
   expect(await called('message.interactive_reply', ofPoll)).toMatchObject({ reply: { option_id: 'b' } });
 });
 
-test('is quoted and mentioned in a group', async () => {
-  const group = await stage.network.group('Friends', [stage.phone, eva]);
+test('is quoted, mentioned, promoted and votes in a group', async () => {
+  const group = await stage.network.group('Friends', [stage.ana, stage.phone, eva]);
   const wa_message_id = await eva.writes('hello all', { to: group });
   const { message_id, from } = await called('message.received', (d) => d['wa_message_id'] === wa_message_id);
   expect(from).toMatchObject(named());
@@ -122,15 +141,31 @@ test('is quoted and mentioned in a group', async () => {
       contextInfo: { stanzaId: wa_message_id, participant: eva.lidJid, mentionedJid: mentions },
     },
   });
+  const options = ['a', 'b'].map((id) => ({ id, label: id }));
+  const poll = await delivered(group, { type: 'poll', poll: { name: 'Which?', options, selectable: 1 } });
+  await eva.votes(await eva.receives({ id: poll.wa_message_id! }), ['b']);
+  const ofPoll = ({ reply }: Record<string, unknown>) =>
+    (reply as { in_reply_to: string }).in_reply_to === poll.id;
+  expect(await called('message.interactive_reply', ofPoll)).toMatchObject({
+    from: named(),
+    reply: { option_id: 'b' },
+  });
+  const at = `/v1/instances/${stage.id}/groups/${group}`;
+  const { members } = await client().expect<GroupDetailsOut>(200, 'GET', at);
+  expect(members).toContainEqual({ lid: eva.lidJid, phone: null, username: 'eva.named', role: 'member' });
+  await stage.network.changeGroup(group, { promote: [eva.number] });
+  expect(await listed('group.updated', ({ promoted }) => promoted !== undefined)).toMatchObject({
+    promoted: [named()],
+  });
 });
 
 test('opts out and in again, by word and by API', async () => {
   await eva.writes('SAIR', { to: stage.phone.number });
   expect(await called('contact.opted_out')).toMatchObject({ contact: named() });
   await expectRefused();
-  const listed = () => client().expect<Page<OptOutOut>>(200, 'GET', `/v1/opt-outs?contact=${eva.lidJid}`);
+  const optOuts = () => client().expect<Page<OptOutOut>>(200, 'GET', `/v1/opt-outs?contact=${eva.lidJid}`);
   const person = { phone: null, contact_id: eva.lidJid, username: 'eva.named' };
-  expect((await listed()).data).toMatchObject([{ ...person, source: 'keyword' }]);
+  expect((await optOuts()).data).toMatchObject([{ ...person, source: 'keyword' }]);
   await eva.writes('VOLTAR', { to: stage.phone.number });
   expect(await called('contact.opted_in')).toMatchObject({ contact: named() });
   await delivered(eva.lidJid, text('welcome back'));
@@ -140,28 +175,36 @@ test('opts out and in again, by word and by API', async () => {
   await delivered(eva.lidJid, text('once more'));
 });
 
-test('keeps the opt-out when the network tells the phone number', async () => {
+test('keeps the opt-out when the username changes and the network tells the phone number', async () => {
   const updates = `${path}/updates`;
   await subscribe(updates, ['contact.updated']);
   await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
+  await eva.renames('eva.n');
+  const renamed = { ...named(), username: 'eva.n' };
+  const isRenamed = ({ contact }: Record<string, unknown>) => !('phone' in (contact as object));
+  expect(await listed('contact.updated', isRenamed)).toMatchObject({ contact: renamed, previous: named() });
   await eva.showsPhone();
   const wa_message_id = await eva.writes('my number', { to: stage.phone.number });
-  const message = await until(
-    async () =>
-      (await stage.eventsOf('message.received')).find(({ data }) => data['wa_message_id'] === wa_message_id),
-    { what: 'the message is received' },
-  );
-  expect(message.data['from']).toMatchObject({ ...named(), phone: eva.number });
-  const [update] = await until(
+  const { from } = await listed('message.received', (data) => data['wa_message_id'] === wa_message_id);
+  const whole = { ...renamed, phone: eva.number };
+  expect(from).toMatchObject(whole);
+  const calls = await until(
     async () => {
-      const calls = await stage.gateway.receiver.calls(updates);
-      return calls.length > 0 && calls;
+      const made = await stage.gateway.receiver.calls(updates);
+      return made.length >= 2 && made;
     },
-    { what: 'the change is delivered' },
+    { what: 'both changes are delivered' },
   );
-  expect(update!.data).toMatchObject({ contact: { ...named(), phone: eva.number }, previous: named() });
-  const { status } = await send(eva.number, text('refused'));
-  expect(status).toBe(422);
+  expect(calls.map(({ data }) => data)).toContainEqual(
+    expect.objectContaining({ contact: whole, previous: renamed }),
+  );
+  expect((await send(eva.number, text('refused'))).status).toBe(422);
+  await eva.writes('VOLTAR', { to: stage.phone.number });
+  const isKnown = ({ contact }: Record<string, unknown>) => 'phone' in (contact as object);
+  expect(await listed('contact.opted_in', isKnown)).toMatchObject({ contact: whole });
+  await delivered(eva.number, text('welcome back'));
+  await client().expect(201, 'POST', '/v1/opt-outs', { body: { contact: eva.lidJid } });
   await client().expect(204, 'DELETE', `/v1/opt-outs/${eva.number}`);
   await delivered(eva.lidJid, text('by the id'));
+  expect(await stage.eventsOf('contact.updated')).toHaveLength(2);
 });
