@@ -45,7 +45,7 @@ describeWithChromium('webhooks in the console', () => {
     await page.getByText('<script>answer 410</script>').waitFor();
     const headers = page.locator('section').filter({ hasText: 'Request headers' });
     const shown = (await headers.textContent())!;
-    expect(shown).toContain('webhook-signature: v1,');
+    expect(shown).toContain('webhook-signature: ••••••');
     expect(shown).toContain('x-shop-token: ••••••');
     expect(await page.content()).not.toContain('not to be shown');
     expect(await findViolations(page)).toEqual([]);
