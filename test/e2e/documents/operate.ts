@@ -20,6 +20,8 @@ export async function operate(reader: Reader): Promise<void> {
   expectTexts(account, '"max_media_bytes": 20000000000', '"usage"', '"name": "acme"');
   const audited = await reader.type('operate.md', '--subject ins_...', { 'ins_...': other });
   expectTexts(audited, 'account.limits', 'key.revoke', other);
+  const versions = await reader.type('operate.md', 'network-version show', { '<you>': 'ana' });
+  expectTexts(versions, '"bundled": {', '"by": "cli:ana"', '"pinned": null');
 }
 
 async function createKey(reader: Reader): Promise<string> {

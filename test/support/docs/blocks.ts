@@ -58,6 +58,7 @@ export const BLOCKS: Record<AdministratorPage, [text: string, typed: string][]> 
     ['store_removals', POSTGRES],
     ['account limits acme', walk('operate')],
     ['--subject ins_...', walk('operate')],
+    ['network-version show', walk('operate')],
   ],
   'uninstall.md': [
     ['delete gwi --all', walk('uninstall')],
