@@ -92,7 +92,7 @@ const BODIES: Record<EngineRoute, () => object> = {
     setting: 'auto',
     pairing: false,
     refused: [],
-    revision: null,
+    target: null,
   }),
   'session-read': () => ({ wanted: [{ type: 'session', keys: null }] }),
   'session-write': () => ({

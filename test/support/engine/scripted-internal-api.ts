@@ -151,6 +151,8 @@ export class ScriptedInternalApi {
       case 'session-read':
       case 'session-write':
         return this.#answerSession(body);
+      case 'client-version':
+        return { version: body['bundled'], target: '/', retry_after_ms: null };
       default:
         return {};
     }
