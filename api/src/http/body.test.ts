@@ -1,4 +1,7 @@
-import { parseJson } from './body.js';
+import { once } from 'node:events';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { ClientGone, parseJson, readChunks } from './body.js';
 
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 
@@ -41,4 +44,11 @@ test.each([
     refusal = error;
   }
   expect(refusal).toMatchObject({ code: 'validation-error', extras: { errors: [{ path: '', code }] } });
+});
+
+test('a request that was closed before it is read is refused', async () => {
+  const request = new IncomingMessage(new Socket());
+  request.destroy();
+  await once(request, 'close');
+  await expect(readChunks(request, () => undefined)).rejects.toThrow(ClientGone);
 });

@@ -55,6 +55,8 @@ function readBytes(req: IncomingMessage): Buffer | Promise<Buffer> {
  * @throws ClientGone, errors of `take`
  */
 export function readChunks(req: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
+  // A closed request emits nothing more. An engine's call may wait for its turn while its client gives up.
+  if (req.destroyed) return Promise.reject(new ClientGone());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   const onData = (chunk: Buffer): void => {
