@@ -21,8 +21,9 @@ export const NEVER_ABORTED: Stanza['signal'] = new AbortController().signal;
 /** Shorter than the time after which a connection counts as dead. */
 const LIMIT_MS = 5_000;
 
-/** Limit of the internal API. */
+/** Limits of the internal API. */
 const MAX_KEY = 500;
+const MAX_ENTRIES = 5_000;
 
 /** The data that the API stores for one instance. It outlives drivers, as the database outlives engines. */
 export class Rows {
@@ -77,7 +78,8 @@ export class Rows {
     await this.before('session');
     this.writes += 1;
     // As the internal API refuses them.
-    if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalApiRefusal('invalid', null);
+    if (entries.length > MAX_ENTRIES || entries.some(({ key }) => key.length > MAX_KEY))
+      throw new InternalApiRefusal('invalid', null);
     for (const entry of entries) {
       const name = `${entry.type} ${entry.key}`;
       if (entry.value === null) this.session.delete(name);

@@ -217,6 +217,15 @@ describe('logging out', () => {
     await number.happens('opened');
   });
 
+  test('deletes a session of more keys than one call takes', async () => {
+    const { number } = stage;
+    const [known] = number.rows.of('pre-key');
+    for (let key = 0; key < 6_000; key++)
+      number.rows.session.set(`pre-key many-${key}`, { ...known!, key: `many-${key}` });
+    expect(await number.driver.logout()).toBe(true);
+    expect(number.rows.session.size).toBe(0);
+  });
+
   test('connects to log out if necessary', async () => {
     const { number, network, phone } = stage;
     await number.driver.close();

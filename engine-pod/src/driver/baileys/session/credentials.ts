@@ -33,9 +33,15 @@ export function saveCredentials(store: SessionStore, creds: AuthenticationCreds)
   return store.write({ [TYPE]: { [KEY]: creds } });
 }
 
+/** Below the 5,000 entries that the internal API takes in one call. */
+const KEYS_AT_ONCE = 2_000;
+
 export async function forgetSession(store: SessionStore): Promise<void> {
   for (const type of TYPES) {
     const keys = Object.keys(await store.readAll(type));
-    if (keys.length > 0) await store.write({ [type]: Object.fromEntries(keys.map((key) => [key, null])) });
+    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+      const part = keys.slice(from, from + KEYS_AT_ONCE).map((key): [string, null] => [key, null]);
+      await store.write({ [type]: Object.fromEntries<null>(part) });
+    }
   }
 }
