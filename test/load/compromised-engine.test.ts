@@ -208,7 +208,7 @@ test.each([
       const end = performance.now() + seconds * 1_000;
       return () => performance.now() > end;
     };
-    // The heap of a process grows with the first large bodies of each kind, whoever sends them.
+    // The first large bodies of each kind grow the heap of a process, whichever caller sends them.
     for (let i = 0; i < WARM_UP; i++) for (const route of ROUTES) await post(route, true);
     const alone = await sendSteadily(until(Math.min(SECONDS, 10)));
     const rest = residentMemory(pid) / MB;

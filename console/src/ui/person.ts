@@ -16,7 +16,7 @@ export function showPerson({ id, phone, username, name }: Person): string {
   return digits === undefined ? id : formatPhone(digits);
 }
 
-/** What tells people of the same name apart; null if the shown text says it. */
+/** Text that distinguishes people of the same name. Null if the shown text is unique already. */
 export function describePerson(person: Person): string | null {
   const shown = showPerson(person);
   const next = showPerson({ ...person, name: null });
