@@ -5,7 +5,7 @@ const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'conso
   (name) => `<rootDir>/${name}/src`,
 );
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
-const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT];
+const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT, '<rootDir>/scripts'];
 /** Tiers with a folder of their own. */
 const FOLDERS = JEST_TIERS.filter((name) => !['unit', 'integration', 'upgrade'].includes(name));
 

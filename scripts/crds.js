@@ -1,6 +1,6 @@
 // Writes crds/ and the copy in the chart from the schemas of core. With --check it only compares them.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { instanceCrd } from '@gwk/core/crd/instance-crd';
+import { instanceCrd } from './crd/instance-crd.ts';
 import { stringify } from 'yaml';
 
 const NAME = 'gwk.dev_instances.yaml';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { GENERATED_PAGES, replaceGenerated } from '@gwk/core/generated-pages';
+import { GENERATED_PAGES, replaceGenerated } from './pages/pages.ts';
 
 const page = (name) => new URL(`../docs/${name}`, import.meta.url);
 

@@ -1,4 +1,4 @@
-import { METRICS } from '@gwk/core/metrics/page';
+import { METRICS } from '@gwk/core/metrics/metrics';
 import { Exposition } from '../support/exposition.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { METRICS } from '@gwk/core/metrics/page';
+import { METRICS } from '@gwk/core/metrics/metrics';
 import { ROOT } from '../support/program.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
 import { runRuleTests } from './promtool.js';

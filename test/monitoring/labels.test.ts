@@ -5,7 +5,7 @@ import { messageMetrics } from '@gwk/api/platform/metrics/messages';
 import { postgresReaders, readBacklog } from '@gwk/api/jobs/backlog';
 import { WorkerMetrics } from '@gwk/api/jobs/metrics';
 import { processClock } from '@gwk/core/clock';
-import { METRICS } from '@gwk/core/metrics/page';
+import { METRICS } from '@gwk/core/metrics/metrics';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';

@@ -1,5 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
-import { METRICS } from '@gwk/core/metrics/page';
+import { METRICS } from '@gwk/core/metrics/metrics';
 import { Exposition } from '../support/exposition.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NextFunction, RequestHandler } from 'express';
 import { Problem, PROBLEMS, type ProblemCode } from '@gwk/core/problems';
-import { renderProblemHtml, renderProblemListHtml } from '@gwk/core/problem-pages/page';
+import { renderProblemHtml, renderProblemListHtml } from './problem-pages.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';
 import type { ApiConfig } from '../http/services.js';

@@ -1,19 +1,9 @@
-import { renderTable } from '../markdown-table.js';
-import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 
 /** Statuses after which clients may retry the same request. */
 const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
-
-/** Renders the table of docs/errors.md. */
-export function renderProblems(): string {
-  const rows = CODES.map((code) => {
-    const { status, when, then } = PROBLEMS[code];
-    return [`\`${code}\``, status, when, then];
-  });
-  return renderTable(['Code', 'Status', 'When', 'Action'], rows);
-}
 
 /** Renders the HTML page of a problem. It loads no scripts or styles. */
 export function renderProblemHtml(code: ProblemCode): string {

@@ -1,5 +1,5 @@
-import { PROBLEMS, type ProblemCode } from '../problems.js';
-import { renderProblemHtml, renderProblemListHtml } from './page.js';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { renderProblemHtml, renderProblemListHtml } from './problem-pages.js';
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])(
   'the page of %s contains code, status and title',

@@ -1,4 +1,4 @@
-import { renderTable } from '../markdown-table.js';
+import { renderTable } from './table.ts';
 import {
   MIN_CASES,
   LOW_RISK,
@@ -7,7 +7,7 @@ import {
   RULES,
   WARM_UP_PENALTY,
   type Rule,
-} from './rules.js';
+} from '@gwk/core/health/rules';
 
 /** Renders the tables of docs/health.md from the rules. */
 export function renderHealthRules(): string {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { PolicyOverrides } from '../policy/policy.js';
+import { PolicyOverrides } from '@gwk/core/policy/policy';
 import {
   API_GROUP,
   API_VERSION,
   InstanceResourceStatus,
   InstanceSpec,
   SERVED_VERSIONS,
-} from '../resources/manifest.js';
+} from '@gwk/core/resources/manifest';
 
 interface Rule {
   rule: string;

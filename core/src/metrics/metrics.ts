@@ -1,4 +1,3 @@
-import { renderTable } from '../markdown-table.js';
 import { API_METRICS } from './api.js';
 import { ENGINE_METRICS } from './engine.js';
 import { MESSAGE_METRICS } from './messages.js';
@@ -17,17 +16,3 @@ export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
   '`gwk operator`': Object.values(OPERATOR_METRICS),
   '`gwk operator` on Kubernetes': Object.values(KUBERNETES_METRICS),
 };
-
-/** Renders the tables of docs/metrics.md. */
-export function renderMetrics(): string {
-  const tables = Object.entries(METRICS).map(([title, metrics]) => {
-    const rows = metrics.map(({ name, type, labelNames, help }) => [
-      `\`${name}\``,
-      type,
-      labelNames.map((label) => `\`${label}\``).join(', '),
-      help,
-    ]);
-    return `## ${title}\n\n${renderTable(['Name', 'Type', 'Labels', 'Description'], rows)}`;
-  });
-  return tables.join('\n');
-}

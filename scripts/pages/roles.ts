@@ -1,6 +1,6 @@
-import { renderTable } from './markdown-table.js';
-import { PERMISSIONS, ROLE_RIGHTS, ROLES } from './roles.js';
-import { SCOPES } from './scopes.js';
+import { renderTable } from './table.ts';
+import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
+import { SCOPES } from '@gwk/core/scopes';
 
 /** Renders the table of docs/console.md. */
 export function renderRoles(): string {

@@ -1,8 +1,8 @@
-import { renderSettings } from './config/page.js';
-import { renderHealthRules } from './health/page.js';
-import { renderMetrics } from './metrics/page.js';
-import { renderProblems } from './problem-pages/page.js';
-import { renderRoles } from './roles-page.js';
+import { renderSettings } from './settings.ts';
+import { renderHealthRules } from './health.ts';
+import { renderMetrics } from './metrics.ts';
+import { renderProblems } from './problems.ts';
+import { renderRoles } from './roles.ts';
 
 /** The pages of docs/ with tables from the code. */
 export const GENERATED_PAGES: Readonly<Record<string, () => string>> = {

@@ -1,12 +1,12 @@
-import { apiSettings } from './api.js';
-import { commandSettings, instancesSettings } from './commands.js';
-import { decoderSettings } from './decoder.js';
-import { engineSettings } from './engine.js';
-import type { Setting, Settings } from './load.js';
-import { localSettings } from './local.js';
-import { operatorSettings } from './operator.js';
-import { workerSettings } from './worker.js';
-import { renderTable } from '../markdown-table.js';
+import { apiSettings } from '@gwk/core/config/api';
+import { commandSettings, instancesSettings } from '@gwk/core/config/commands';
+import { decoderSettings } from '@gwk/core/config/decoder';
+import { engineSettings } from '@gwk/core/config/engine';
+import type { Setting, Settings } from '@gwk/core/config/load';
+import { localSettings } from '@gwk/core/config/local';
+import { operatorSettings } from '@gwk/core/config/operator';
+import { workerSettings } from '@gwk/core/config/worker';
+import { renderTable } from './table.ts';
 
 const PROGRAMS: Record<string, Settings> = {
   'gwk api': apiSettings,

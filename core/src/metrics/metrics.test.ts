@@ -1,4 +1,4 @@
-import { METRICS } from './page.js';
+import { METRICS } from './metrics.js';
 
 const all = Object.values(METRICS).flat();
 
