@@ -56,6 +56,6 @@ export default {
     doNotFollow: { path: 'node_modules|/dist/' },
     exclude: { path: '/generated/|\\.test\\.ts$|\\.d\\.ts$' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { extensions: ['.ts', '.js'] },
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.js'] },
   },
 };

@@ -5,7 +5,6 @@ import { IconPlus } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
-import type { components } from '../generated/api';
 import { LANGUAGES } from '../i18n/setup';
 import { ConfirmButton } from '../ui/confirm-button';
 import { EmptyState } from '../ui/empty-state';
@@ -14,9 +13,7 @@ import { PageHeader } from '../ui/page-header';
 import { showPerson } from '../ui/person';
 import { QueryView } from '../ui/query-view';
 import { AddContact } from './add-contact';
-import { VerifyForm } from './verify-form';
-
-export type AlertContact = components['schemas']['AlertContactOut'];
+import { VerifyForm, type AlertContact } from './verify-form';
 
 const CHANNELS = ['email', 'whatsapp'] as const;
 

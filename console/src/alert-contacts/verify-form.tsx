@@ -4,8 +4,10 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAccount } from '../app/account';
 import { ProblemAlert } from '../ui/problem-alert';
+import type { components } from '../generated/api';
 import { SavedNote } from '../ui/saved-note';
-import type { AlertContact } from './alert-contacts-page';
+
+export type AlertContact = components['schemas']['AlertContactOut'];
 
 /** The code that a new contact received. */
 export function VerifyForm({ contact }: { contact: AlertContact }) {

@@ -1,9 +1,7 @@
 import { NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { MessageType } from './examples';
-import { FileField } from './file-field';
-
-export type Content = Record<string, unknown>;
+import { FileField, type Content } from './file-field';
 
 type FieldName =
   | 'body'

@@ -5,7 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { ProblemAlert } from '../ui/problem-alert';
-import type { Content } from './content-form';
+
+/** The JSON of a message's content. */
+export type Content = Record<string, unknown>;
 
 interface FileFieldProps {
   value: Content;

@@ -23,7 +23,8 @@ import { InstanceSelect } from '../ui/instance-select';
 import { PageHeader } from '../ui/page-header';
 import { toRecipient } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
-import { ContentForm, type Content } from './content-form';
+import { ContentForm } from './content-form';
+import type { Content } from './file-field';
 import { EXAMPLES, MESSAGE_TYPES, type MessageType, type SendBody } from './examples';
 
 const format = (value: object): string => JSON.stringify(value, null, 2);

@@ -2,14 +2,9 @@ import { Badge, Button, Group, Paper, Stack, Switch, Text, Title } from '@mantin
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { components } from '../generated/api';
 import { ProblemAlert } from '../ui/problem-alert';
 import { SavedNote } from '../ui/saved-note';
-import { PolicyFields } from './policy-fields';
-
-export type EffectivePolicy = components['schemas']['PolicyOut'];
-export type PolicyValues = Omit<EffectivePolicy, 'sources'>;
-export type PolicyKey = keyof PolicyValues;
+import { PolicyFields, type EffectivePolicy, type PolicyKey, type PolicyValues } from './policy-fields';
 
 const KEYS: readonly PolicyKey[] = [
   'messages_per_minute',

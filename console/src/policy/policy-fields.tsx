@@ -1,6 +1,10 @@
 import { Group, NumberInput, Select, Stack, Switch, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { PolicyKey, PolicyValues } from './policy-editor';
+import type { components } from '../generated/api';
+
+export type EffectivePolicy = components['schemas']['PolicyOut'];
+export type PolicyValues = Omit<EffectivePolicy, 'sources'>;
+export type PolicyKey = keyof PolicyValues;
 
 interface FieldsProps {
   values: PolicyValues;
