@@ -1,7 +1,7 @@
 import type { EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
 import { cacheQuery } from '../database/cached-query.js';
 import type { Database } from '../database/database.js';
-import { fence } from '../engines/fence.js';
+import { fence } from '../fencing/fence.js';
 import {
   chooseClientVersion,
   NO_CHOICE,

@@ -14,7 +14,7 @@ import { findConsoleUrl } from '../http/console-url.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { MailError } from '../mail/mailer.js';
-import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
+import { checkOwnerReach, checkReach, readRestriction } from '../accounts/restriction.js';
 import { makeLink } from './links.js';
 import { renderInvitation } from './mails.js';
 import { checkOwners } from './members.js';

@@ -11,7 +11,7 @@ import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
 import { lockAccountByName } from '../instances/projection.js';
-import { readRestriction } from './instances.js';
+import { readRestriction } from '../accounts/restriction.js';
 
 const PATH = '/console/api/keys';
 /** Requests per minute count per key, so the number of keys bounds the requests of an account. */

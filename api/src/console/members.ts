@@ -9,7 +9,7 @@ import type { Session } from '../accounts/sessions.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
-import { checkOwnerReach, checkReach, readRestriction } from './instances.js';
+import { checkOwnerReach, checkReach, readRestriction } from '../accounts/restriction.js';
 import { WITH_PASSKEY } from './sign-in/sessions.js';
 
 const PATH = '/console/api/members';

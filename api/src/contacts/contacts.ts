@@ -6,7 +6,7 @@ import { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';
 import { contactChanges } from './contact-changes.js';
 import { buildContactIds, emit, instanceEvent, type ContactNames } from '../events/emit.js';
-import { failMessages } from '../messages/apply-status.js';
+import { failMessages } from '../message-status/apply-status.js';
 
 export interface ContactDeps {
   database: Database;

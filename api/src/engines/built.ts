@@ -1,17 +1,17 @@
 import { Batcher } from '@gwk/core/batcher';
 import { selectFields } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
-import type { MessageRow } from '../messages/apply-status.js';
-import { FACT_FIELDS } from '../messages/decide-status.js';
+import type { MessageRow } from '../message-status/apply-status.js';
+import { FACT_FIELDS } from '../message-status/decide-status.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { resolvePolicy } from '@gwk/core/policy/policy';
 import type { Sealer } from '@gwk/core/encryption';
 import { openBuilt, openMenu, sealBuilt, sealCard, sealMenu } from '../messages/content.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence, leaseArrays } from './fence.js';
+import type { InternalDeps } from './dependencies.js';
+import { fence, leaseArrays, type EngineCaller } from '../fencing/fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
-import { RefusalError, type LeaseRefusal } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
 
 type BuiltItem = EngineRequest<'built'>['messages'][number] &
   LeaseIdentity &

@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
-import { failMessages } from '../messages/apply-status.js';
+import { failMessages } from '../message-status/apply-status.js';
 
 /** Messages that an engine built from their notification: the call that stores what was built claims them. */
 let internalApi: InternalApiWorld;

@@ -7,16 +7,16 @@ import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { selectFields } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
-import { failMessages, type MessageRow } from '../messages/apply-status.js';
+import { failMessages, type MessageRow } from '../message-status/apply-status.js';
 import { openContent, openBuilt } from '../messages/content.js';
-import { FACT_FIELDS } from '../messages/decide-status.js';
+import { FACT_FIELDS } from '../message-status/decide-status.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { leaseArrays } from './fence.js';
+import type { InternalDeps } from './dependencies.js';
+import { leaseArrays, type EngineCaller } from '../fencing/fence.js';
 import { LINGER, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
-import { RefusalError, type LeaseRefusal } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
 
 type ClaimItem = EngineRequest<'claims'> & Pick<EngineCaller, 'instanceId'>;
 

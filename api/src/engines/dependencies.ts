@@ -6,7 +6,7 @@ import type { Database } from '../database/database.js';
 import type { ApiConfig, Services } from '../http/services.js';
 import type { Media } from '../media/media.js';
 import type { MediaTransfers } from '../media/transfers/media-transfers.js';
-import type { LiveCommands } from '../instances/live/commands.js';
+import type { LiveCommands } from '../engine-commands/commands.js';
 import type { AdminRedis } from './redis-users.js';
 
 export interface InternalDeps {
@@ -31,11 +31,4 @@ export interface InternalDeps {
   silenceMs?: number;
   /** Clock of the token cache (default: that of the process). */
   now?: () => number;
-}
-
-/** The pod of the token of a call. */
-export interface EngineCaller {
-  tokenId: string;
-  instanceId: string;
-  pod: string;
 }

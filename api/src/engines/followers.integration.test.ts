@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
-import { failMessages } from '../messages/apply-status.js';
+import { failMessages } from '../message-status/apply-status.js';
 
 /** Followers: messages that are claimed together with an earlier one of their conversation. */
 let internalApi: InternalApiWorld;

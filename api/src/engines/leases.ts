@@ -4,12 +4,12 @@ import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
-import { openCommandKey } from '../instances/live/commands.js';
+import { openCommandKey } from '../engine-commands/commands.js';
 import { writeStates } from '../instances/state/write.js';
 import { isRolledBack } from '../database/grouping.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence, leaseArrays } from './fence.js';
-import { RefusalError, type LeaseRefusal } from './refusal.js';
+import type { InternalDeps } from './dependencies.js';
+import { fence, leaseArrays, type EngineCaller } from '../fencing/fence.js';
+import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
 import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { RedisUsers } from './redis-users.js';
 

@@ -7,7 +7,7 @@ import {
   TestEngine,
   type InternalApiWorld,
 } from '@gwk/test/support/api/internal-api';
-import type { MessageRow } from '../messages/apply-status.js';
+import type { MessageRow } from '../message-status/apply-status.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './dependencies.js';
 import { MessageCache } from './message-cache.js';

@@ -1,5 +1,5 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { MessageRow } from '../messages/apply-status.js';
+import type { MessageRow } from '../message-status/apply-status.js';
 
 const LIMITS = { max: 20_000, ttlMs: 15_000 };
 

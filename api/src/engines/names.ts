@@ -2,9 +2,9 @@ import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { changeContact, linkNames } from '../contacts/contacts.js';
 import { storeUsernames } from '../contacts/usernames.js';
 import type { Database } from '../database/database.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence, inOrder } from './fence.js';
-import { RefusalError } from './refusal.js';
+import type { InternalDeps } from './dependencies.js';
+import { fence, inOrder, type EngineCaller } from '../fencing/fence.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 /**
  * Links the names that the network gave an engine. If the contact is opted out, its queued messages fail now. A late repeat

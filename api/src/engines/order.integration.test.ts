@@ -6,7 +6,7 @@ import {
   TestEngine,
   type InternalApiWorld,
 } from '@gwk/test/support/api/internal-api';
-import { failMessages } from '../messages/apply-status.js';
+import { failMessages } from '../message-status/apply-status.js';
 
 /**
  * Random engines claim, send, fail, return, crash and are replaced, while messages are accepted and canceled.

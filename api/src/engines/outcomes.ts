@@ -6,11 +6,12 @@ import {
   readFacts,
   type MessageRow,
   type MessageUpdates,
-} from '../messages/apply-status.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
+} from '../message-status/apply-status.js';
+import type { InternalDeps } from './dependencies.js';
+import type { EngineCaller } from '../fencing/fence.js';
 import { LINGER_OUTCOMES, isRolledBack } from '../database/grouping.js';
 import type { MessageCache } from './message-cache.js';
-import { RefusalError, type LeaseRefusal } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
 
 interface OutcomeItem extends LeaseIdentity {
   instanceId: string;

@@ -1,6 +1,6 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Database } from '../database/database.js';
-import { RefusalError } from './refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 /**
  * Keys for each MB of the limit. An ordinary key has about 1 kB: the session with a device of a contact.

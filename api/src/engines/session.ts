@@ -1,9 +1,9 @@
 import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/protocol/engine';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
+import type { InternalDeps } from './dependencies.js';
 import { Prisma } from '../generated/prisma/client.js';
-import { leaseArrays } from './fence.js';
+import { leaseArrays, type EngineCaller } from '../fencing/fence.js';
 import type { SessionBound } from './session-bound.js';
-import { RefusalError, type LeaseRefusal } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
 
 /** Column of the credentials and Signal keys of a session, which are encrypted for its instance. */
 const COLUMN = 'session_keys.value_sealed';

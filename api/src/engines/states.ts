@@ -2,8 +2,8 @@ import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { Prisma } from '../generated/prisma/client.js';
 import { writeStates } from '../instances/state/write.js';
 import { closeSession } from '../instances/pairing/sessions.js';
-import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { fence, inOrder } from './fence.js';
+import type { InternalDeps } from './dependencies.js';
+import { fence, inOrder, type EngineCaller } from '../fencing/fence.js';
 
 /**
  * Records state changes. A delayed call that arrives after its repeat and after later calls is ignored by its number; otherwise

@@ -11,7 +11,7 @@ import {
 } from '../database/keyset-pages.js';
 import { selectFields } from '../database/model-columns.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
-import { filterInstances } from '../instances/find.js';
+import { filterInstances } from '../accounts/find-instance.js';
 
 type EventFilters = Omit<z.output<typeof EventListQuery>, 'limit' | 'cursor'>;
 

@@ -67,20 +67,6 @@ function parseOwnList({ chat, from_me }: Incoming): Recipient | null {
 
 export const isList = (chat: string): boolean => /^[0-9]{1,30}@broadcast$/.test(chat);
 
-/** Returns the id of the first event of an inbound message, which derives from the message id (used for quotes). */
-export function firstEventId(uuid: string): string {
-  return idAfter(uuid, 1);
-}
-
-/** Returns the id that is `places` after another. */
-export function idAfter(uuid: string, places: number): string {
-  const next = BigInt(`0x${uuid.replaceAll('-', '')}`) + BigInt(places);
-  return next
-    .toString(16)
-    .padStart(32, '0')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
-
 /** The name of the link that is not the chat or sender itself. */
 export function otherName({ chat, sender, link }: Arrival): Recipient | null {
   if (!link) return null;

@@ -2,7 +2,7 @@ import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { Logger } from '@gwk/core/log';
 import { audit } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 /** Received messages, calls, changes of groups and of the state, and their bytes. */
 export interface InboundAmount {

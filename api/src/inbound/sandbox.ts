@@ -8,8 +8,9 @@ import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sand
 import type { Caller } from '../accounts/caller.js';
 import { countSandboxMessage } from '../accounts/usage.js';
 import type { Services } from '../http/services.js';
-import { findInstance } from '../instances/find.js';
-import { firstEventId, type Incoming } from './arrival.js';
+import { findInstance } from '../accounts/find-instance.js';
+import { firstEventId } from '../events/event-ids.js';
+import type { Incoming } from './arrival.js';
 import { readRule } from './notices/answer-calls.js';
 import { recordNotices } from './notices/record.js';
 

@@ -9,7 +9,7 @@ import {
 } from '../contacts/contacts.js';
 import { optOut, release, resumeInSandbox } from '../contacts/opt-outs.js';
 import { emit } from '../events/emit.js';
-import { fence } from '../engines/fence.js';
+import { fence } from '../fencing/fence.js';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Arrival } from './arrival.js';
 import { wordEvent, type Word } from './decide.js';

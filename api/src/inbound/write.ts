@@ -1,10 +1,11 @@
 import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
-import { leaseArrays } from '../engines/fence.js';
+import { leaseArrays } from '../fencing/fence.js';
 import { eventItem } from '../events/emit.js';
 import { sealCard } from '../messages/content.js';
-import { idAfter, networkId, readLid, readsMenus, type Arrival } from './arrival.js';
+import { idAfter } from '../events/event-ids.js';
+import { networkId, readLid, readsMenus, type Arrival } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
 import type { Vote } from './replies.js';

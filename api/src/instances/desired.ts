@@ -21,7 +21,7 @@ import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
 import type { Services } from '../http/services.js';
-import { findInstance } from './find.js';
+import { findInstance } from '../accounts/find-instance.js';
 import { decideProjection, lockAccountByName, projectResource } from './projection.js';
 import type { Rejection } from './validate.js';
 

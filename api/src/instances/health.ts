@@ -6,7 +6,7 @@ import type { Database } from '../database/database.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
-import { findInstance } from './find.js';
+import { findInstance } from '../accounts/find-instance.js';
 import { readPolicy, warmUpFrom } from './policy.js';
 
 export const healthOperations = [

@@ -2,7 +2,7 @@ import { isWarmingUp, PolicyOut, resolvePolicy, type PolicyOverrides } from '@gw
 import type { Instance } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
-import { findInstance } from './find.js';
+import { findInstance } from '../accounts/find-instance.js';
 
 /** Start of the warm-up; null: not started. A sandbox starts at its creation. */
 export function warmUpFrom(row: Pick<Instance, 'kind' | 'createdAt' | 'firstPairedAt'>): Date | null {

@@ -6,7 +6,7 @@ import { audit, CLUSTER, describePolicy } from '../accounts/audit-log.js';
 import { nameActor, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { ApiConfig } from '../http/services.js';
-import { newCommandKey } from './live/commands.js';
+import { newCommandKey } from '../engine-commands/commands.js';
 import {
   getDisplayName,
   validateResource,

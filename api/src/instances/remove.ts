@@ -4,8 +4,8 @@ import type { InstanceState } from '@gwk/core/states';
 import { audit, byCaller, CLUSTER, type AuditedChange } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
-import { failMessages } from '../messages/apply-status.js';
-import { isHeld } from './live/ask-engine.js';
+import { failMessages } from '../message-status/apply-status.js';
+import { isHeld } from '../engine-commands/ask-engine.js';
 
 const CANCEL_AT_ONCE = 500;
 /** States with a linked device; a ban may be temporary. */

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.js';
 import { emit, instanceEvent } from '../events/emit.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { hasEngine } from './live/ask-engine.js';
+import { hasEngine } from '../engine-commands/ask-engine.js';
 
 /**
  * Frees the linked-device slot of a deleted instance on its phone. The engine unlinks the device when it receives the deletion.

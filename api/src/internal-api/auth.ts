@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
 import { parseTokens } from '@gwk/core/config/shared';
 import type { Database } from '../database/database.js';
-import type { EngineCaller } from '../engines/dependencies.js';
-import { RefusalError } from '../engines/refusal.js';
+import type { EngineCaller } from '../fencing/fence.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 const REMEMBER_MS = 1_500;
 /** From this age on a lookup for another token refreshes the entry too. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 import { readChunks } from '../http/body.js';
 
 /**

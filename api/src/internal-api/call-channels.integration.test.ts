@@ -13,7 +13,7 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { countRequests } from '@gwk/test/support/api/requests';
 import { until } from '@gwk/test/support/wait';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 import { CallChannels, isChannelRequest, type IncomingCall, type Reply } from './call-channels.js';
 
 /** The connection ended without a close frame. */

@@ -10,8 +10,8 @@ import {
 import { REFUSALS } from '@gwk/core/protocol/refusals';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { z } from 'zod';
-import type { EngineCaller } from '../engines/dependencies.js';
-import { RefusalError } from '../engines/refusal.js';
+import type { EngineCaller } from '../fencing/fence.js';
+import { RefusalError } from '../fencing/refusal.js';
 import { parseJson } from './body.js';
 
 const Call = z.object({

@@ -7,7 +7,8 @@ import { readSession, writeSession } from '../engines/session.js';
 import { SessionBound } from '../engines/session-bound.js';
 import { readSent, BuiltMessages } from '../engines/built.js';
 import { Claims } from '../engines/claims.js';
-import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
+import type { InternalDeps } from '../engines/dependencies.js';
+import type { EngineCaller } from '../fencing/fence.js';
 import { recordNotices } from '../inbound/notices/record.js';
 import { InboundRate, type InboundAmount } from '../inbound/inbound-rate.js';
 import { Receiver } from '../inbound/receiver.js';
@@ -15,7 +16,7 @@ import { MessageCache } from '../engines/message-cache.js';
 import { recordNames, recordUsernames } from '../engines/names.js';
 import { Outcomes } from '../engines/outcomes.js';
 import type { RedisUsers } from '../engines/redis-users.js';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 import { recordRestriction, recordStates } from '../engines/states.js';
 
 type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;

@@ -26,7 +26,7 @@ import { makeCalls, type Call } from './calls.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
 import { followIdentity, readIdentity } from './identity.js';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 /** Returns the answer, in JSON. Undefined: the handler has answered. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;

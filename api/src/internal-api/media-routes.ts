@@ -12,9 +12,9 @@ import { FileMissing } from '../media/store/store.js';
 import { RETRY_SECONDS, TransferLimited } from '../media/transfers/transfers.js';
 import { openContent } from '../messages/content.js';
 import { readBody } from './body.js';
-import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
-import { fence } from '../engines/fence.js';
-import { RefusalError } from '../engines/refusal.js';
+import type { InternalDeps } from '../engines/dependencies.js';
+import { fence, type EngineCaller } from '../fencing/fence.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 /**
  * Streams files between engines and the media store. An engine can read the prepared file of a message that its own lease

@@ -21,7 +21,7 @@ import { hashOfToken } from './auth.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import type { HandlerResult, InternalServices } from './engine-routes.js';
 import { readFacts } from '../engines/operator-facts.js';
-import { RefusalError } from '../engines/refusal.js';
+import { RefusalError } from '../fencing/refusal.js';
 
 type OperatorHandlers = {
   [R in OperatorRoute]: (

@@ -1,7 +1,7 @@
 import { decideWaiting, type FailureCode, type InstanceState } from '@gwk/core/states';
 import { finishOptOut, type OptOutScope } from '../contacts/contacts.js';
 import { toFields } from '../database/model-columns.js';
-import { failMessages } from '../messages/apply-status.js';
+import { failMessages } from '../message-status/apply-status.js';
 import type { SendNotification } from '../messages/send-notifier.js';
 import { NOTHING, passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';

@@ -6,7 +6,7 @@ import { maySee, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findName } from '../contacts/contacts.js';
-import { filterInstances } from '../instances/find.js';
+import { filterInstances } from '../accounts/find-instance.js';
 import {
   lowestIdSince,
   queryRange,

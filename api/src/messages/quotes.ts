@@ -5,7 +5,7 @@ import type { Queryable } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
 import { identify, openEventData } from '../events/emit.js';
 import type { Message } from '../generated/prisma/client.js';
-import { firstEventId } from '../inbound/arrival.js';
+import { firstEventId } from '../events/event-ids.js';
 import { openCard, openContent } from './content.js';
 
 interface QuoteDependencies {

@@ -18,7 +18,7 @@ import { IdempotencyStore } from '../http/idempotency/store.js';
 import { Receiver } from '../inbound/receiver.js';
 import { createClusterCallLimit } from '../instances/cluster-call-limit.js';
 import { startInternalListener } from '../internal-api/listener.js';
-import { LiveCommands } from '../instances/live/commands.js';
+import { LiveCommands } from '../engine-commands/commands.js';
 import { openMailer } from '../mail/mailer.js';
 import { openMedia } from '../media/media.js';
 import { openTransfers } from '../media/transfers/media-transfers.js';

@@ -6,7 +6,7 @@ import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
 import { interactiveStatusOperations } from '../messages/interactive-status/operations.js';
 import { mediaOperations } from '../media/operations.js';
-import { liveOperations } from '../instances/live/operations.js';
+import { liveOperations } from '../live/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';

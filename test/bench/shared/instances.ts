@@ -1,5 +1,5 @@
 import type { Database } from '@gwk/api/database/database';
-import { newCommandKey } from '@gwk/api/instances/live/commands';
+import { newCommandKey } from '@gwk/api/engine-commands/commands';
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { Sealer } from '@gwk/core/encryption';

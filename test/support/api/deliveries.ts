@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import { newCommandKey } from '@gwk/api/instances/live/commands';
+import { newCommandKey } from '@gwk/api/engine-commands/commands';
 import { emit } from '@gwk/api/events/emit';
 import { startWorker, type DeliveryClock, type RunningWorker } from '@gwk/api/programs/worker';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newCommandKey } from '@gwk/api/instances/live/commands';
+import { newCommandKey } from '@gwk/api/engine-commands/commands';
 import { startInternalListener } from '@gwk/api/internal-api/listener';
 import type { InternalDeps } from '@gwk/api/engines/dependencies';
 import type { ApiConfig } from '@gwk/api/http/services';

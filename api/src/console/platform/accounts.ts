@@ -15,7 +15,13 @@ import type { Account, Prisma } from '../../generated/prisma/client.js';
 import { pageSchema } from '../../http/cursor.js';
 import { operation } from '../../http/operation.js';
 import type { Services } from '../../http/services.js';
-import { accountSearch, matchAccounts, readUsage, viewAccount, type Usage } from '../account-view.js';
+import {
+  accountSearch,
+  matchAccounts,
+  readUsage,
+  viewAccount,
+  type Usage,
+} from '../../accounts/account-view.js';
 
 const PATH = '/console/api/platform/accounts';
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import { operation } from '../../http/operation.js';
 import { SessionCookie } from '../../http/session-cookie.js';
-import { accountSearch } from '../account-view.js';
+import { accountSearch } from '../../accounts/account-view.js';
 import type { Passwords } from '../passwords.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
 import { checkCode } from '../second-factor.js';

@@ -10,7 +10,7 @@ import type { Prisma, User, UserSession } from '../../generated/prisma/client.js
 import type { Exchange } from '../../http/exchange.js';
 import type { Answer } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
-import { matchAccounts } from '../account-view.js';
+import { matchAccounts } from '../../accounts/account-view.js';
 import { SessionCookie } from '../../http/session-cookie.js';
 
 const HOUR_MS = 3_600_000;

@@ -7,7 +7,7 @@ import type { CallNotice, Notice } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import { findName } from '../../contacts/contacts.js';
 import type { InternalDeps } from '../../engines/dependencies.js';
-import { fence } from '../../engines/fence.js';
+import { fence } from '../../fencing/fence.js';
 import { messageMetrics } from '../../platform/metrics/messages.js';
 import { nameNotice } from './events.js';
 

@@ -2,7 +2,7 @@ import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Database, Queryable } from '../../database/database.js';
-import { fence } from '../../engines/fence.js';
+import { fence } from '../../fencing/fence.js';
 import { findAccountId } from '../../engines/names.js';
 import { emit } from '../../events/emit.js';
 import { changeContact } from '../../contacts/contacts.js';

@@ -11,7 +11,7 @@ import { Problem } from '@gwk/core/problems';
 import { AvailabilityOut, AvailabilityQuery } from '@gwk/core/resources/availability';
 import type { Database } from '../../database/database.js';
 import { operation } from '../../http/operation.js';
-import { findInstance } from '../find.js';
+import { findInstance } from '../../accounts/find-instance.js';
 
 const isoOf = (moment: number): string => new Date(moment).toISOString();
 

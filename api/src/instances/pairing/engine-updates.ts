@@ -3,15 +3,15 @@ import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import { emit, instanceEvent, removeCode, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
-import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
-import { fence, inOrder } from '../../engines/fence.js';
-import { RefusalError } from '../../engines/refusal.js';
+import type { Database } from '../../database/database.js';
+import { fence, inOrder, type EngineCaller } from '../../fencing/fence.js';
+import { RefusalError } from '../../fencing/refusal.js';
 import { pairingFailure } from './reasons.js';
 import { closeSession, sealCode } from './sessions.js';
 
 /** Records an engine's pairing update: a code with its event, or the end of the session. Updates of earlier sessions are ignored. */
 export async function recordPairing(
-  { database, sealer }: InternalDeps,
+  { database, sealer }: { database: Database; sealer: Sealer },
   { instanceId }: EngineCaller,
   request: EngineRequest<'pairing'>,
 ): Promise<EngineResponse<'pairing'>> {
@@ -74,7 +74,7 @@ async function findAccount(tx: Prisma.TransactionClient, id: string): Promise<st
 
 /** Records that the engine unlinked the device after a logout or a deletion. */
 export async function recordUnlinked(
-  { database }: InternalDeps,
+  { database }: { database: Database },
   { instanceId }: EngineCaller,
   request: EngineRequest<'unlinked'>,
 ): Promise<void> {

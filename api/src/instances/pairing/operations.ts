@@ -7,7 +7,7 @@ import { findRoleFor } from '../../accounts/sessions.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import type { Answer } from '../../http/respond.js';
-import { findInstance } from '../find.js';
+import { findInstance } from '../../accounts/find-instance.js';
 import { ANSWER_MS, parsePairing, openSession, untilShown } from './open.js';
 import { pairingStream, type ReadAccess } from './stream.js';
 import { NO_CODE, pairingOut } from './view.js';

@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.js';
 import type { SendNotifier } from '../../messages/send-notifier.js';
 import { extractMedia } from '../../messages/preparation.js';
 import { findFirstLink } from '../../messages/first-link.js';
-import { failMessages } from '../../messages/apply-status.js';
+import { failMessages } from '../../message-status/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { Prisma } from '../../generated/prisma/client.js';

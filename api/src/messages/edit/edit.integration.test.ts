@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { sharedApi } from '@gwk/test/support/api/open-api';
-import { LiveCommands } from '../../instances/live/commands.js';
+import { LiveCommands } from '../../engine-commands/commands.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 

@@ -15,8 +15,8 @@ import {
 import type { Message, Prisma } from '../../generated/prisma/client.js';
 import { checkIfMatch } from '../../http/etag.js';
 import type { Services } from '../../http/services.js';
-import { ANSWER_MARGIN_MS, isHeld, unavailable } from '../../instances/live/ask-engine.js';
-import { failMessages } from '../apply-status.js';
+import { ANSWER_MARGIN_MS, isHeld, unavailable } from '../../engine-commands/ask-engine.js';
+import { failMessages } from '../../message-status/apply-status.js';
 import { openContent, sealContent } from '../content.js';
 import { findMessage } from '../list.js';
 import { readQuotes } from '../quotes.js';

@@ -1,7 +1,7 @@
 import { decodeNotified } from '@gwk/core/protocol/notified-messages';
 import { createWorld, people, toUuid, type Send, type World } from '@gwk/test/support/api/acceptance';
 import { until } from '@gwk/test/support/wait';
-import { newCommandKey, openCommandKey } from '../../instances/live/commands.js';
+import { newCommandKey, openCommandKey } from '../../engine-commands/commands.js';
 import type { SendNotification, SendNotifier } from '../send-notifier.js';
 import { Acceptor } from './acceptor.js';
 

@@ -3,7 +3,7 @@ import type { Sealer } from '@gwk/core/encryption';
 import { encodeNotified, type NotifiedMessage } from '@gwk/core/protocol/notified-messages';
 import { toAddress } from '@gwk/core/recipients';
 import type { Database } from '../../database/database.js';
-import { openCommandKey } from '../../instances/live/commands.js';
+import { openCommandKey } from '../../engine-commands/commands.js';
 import type { WriteEntry } from './write.js';
 
 const KEYS = { max: 10_000, ttlMs: 600_000 };

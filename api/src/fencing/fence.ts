@@ -4,6 +4,13 @@ import type { Queryable } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { RefusalError, type LeaseRefusal } from './refusal.js';
 
+/** The pod of the token of a call. */
+export interface EngineCaller {
+  tokenId: string;
+  instanceId: string;
+  pod: string;
+}
+
 /** A call with its lease; null: of the API itself. */
 interface LeaseCall {
   instanceId: string;

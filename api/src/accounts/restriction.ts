@@ -1,6 +1,6 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { maySee, type Caller } from '../accounts/caller.js';
+import { maySee, type Caller } from './caller.js';
 import type { Prisma } from '../generated/prisma/client.js';
 
 /**

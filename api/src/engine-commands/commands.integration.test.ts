@@ -6,7 +6,7 @@ import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
-import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
+import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
 import { LiveCommands, newCommandKey, openCommandKey, type CommandTarget } from './commands.js';
 
 const log = createLogger('test', 'silent');

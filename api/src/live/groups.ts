@@ -3,11 +3,11 @@ import { EDIT_FAILURES } from '@gwk/core/protocol/commands';
 import { parseRecipient } from '@gwk/core/recipients';
 import { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
 import { z } from 'zod';
-import type { PageRange } from '../../database/keyset-pages.js';
-import type { Instance } from '../../generated/prisma/client.js';
-import type { Services } from '../../http/services.js';
-import { readUsernames } from '../../messages/member-usernames.js';
-import { askEngine, DEADLINES, readReply, unavailable } from './ask-engine.js';
+import type { PageRange } from '../database/keyset-pages.js';
+import type { Instance } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
+import { readUsernames } from '../message-status/member-usernames.js';
+import { askEngine, DEADLINES, readReply, unavailable } from '../engine-commands/ask-engine.js';
 
 /** The network is asked for unknown groups, and many queries can lead to a ban. */
 const REQUESTS_A_MINUTE = 60;

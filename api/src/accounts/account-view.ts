@@ -1,9 +1,12 @@
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { AccountOut } from '@gwk/core/resources/console-account';
+import type { apiSettings } from '@gwk/core/config/api';
+import type { ConfigOf } from '@gwk/core/config/load';
 import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
-import type { ApiConfig } from '../http/services.js';
+
+type ApiConfig = ConfigOf<typeof apiSettings>;
 
 /** The fields of an account that its members and the administrators of the platform see. */
 export const viewAccount = (row: Account, config: ApiConfig) => ({

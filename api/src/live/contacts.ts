@@ -2,10 +2,10 @@ import { Problem } from '@gwk/core/problems';
 import { canonicalPhone, pairNames, parseRecipient, type Recipient } from '@gwk/core/recipients';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import { z } from 'zod';
-import { linkNames } from '../../contacts/contacts.js';
-import type { Instance } from '../../generated/prisma/client.js';
-import type { Services } from '../../http/services.js';
-import { askEngine, unavailable } from './ask-engine.js';
+import { linkNames } from '../contacts/contacts.js';
+import type { Instance } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
+import { askEngine, unavailable } from '../engine-commands/ask-engine.js';
 
 /** Answers are cached for 24 h, and uncached checks are limited, because many checks can lead to a ban. */
 const KEPT_MS = 24 * 3_600_000;

@@ -1,8 +1,8 @@
 import type { CommandName, CommandReply } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems';
 import { LiveStatus } from '@gwk/core/resources/instance';
-import type { Instance, InstanceLease } from '../../generated/prisma/client.js';
-import type { Services } from '../../http/services.js';
+import type { Instance, InstanceLease } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
 
 /** Deadline of each command in milliseconds. */
 export const DEADLINES = {

@@ -1,11 +1,11 @@
 import { Problem } from '@gwk/core/problems';
 import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
-import { findName } from '../../contacts/contacts.js';
-import { identify, type ConversationNames } from '../../events/emit.js';
-import type { Instance } from '../../generated/prisma/client.js';
-import type { Services } from '../../http/services.js';
-import { findByNetworkIds, type MessageAuthor } from '../../messages/list.js';
-import { askEngine } from './ask-engine.js';
+import { findName } from '../contacts/contacts.js';
+import { identify, type ConversationNames } from '../events/emit.js';
+import type { Instance } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
+import { findByNetworkIds, type MessageAuthor } from '../messages/list.js';
+import { askEngine } from '../engine-commands/ask-engine.js';
 
 /** @throws Problem `invalid-phone` */
 export function parseChat(segment: string): Recipient {

@@ -10,7 +10,7 @@ import { until } from '@gwk/test/support/wait';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
-import { DEADLINES } from './ask-engine.js';
+import { DEADLINES } from '../engine-commands/ask-engine.js';
 import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 
 /** Requests wait for engines on this clock. */

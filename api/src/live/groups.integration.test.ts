@@ -8,7 +8,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
-import { DEADLINES } from './ask-engine.js';
+import { DEADLINES } from '../engine-commands/ask-engine.js';
 
 /** Requests wait for engines on this clock. */
 const clock = new ManualClock();

@@ -10,9 +10,9 @@ import {
 } from '@gwk/core/protocol/commands';
 import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/encryption';
-import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
+import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
 
-declare module '../../http/services.js' {
+declare module '../http/services.js' {
   interface Services {
     live: LiveCommands;
   }
