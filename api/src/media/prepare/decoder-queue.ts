@@ -22,7 +22,7 @@ interface RunningJob {
   startedAt: number;
   isLong: boolean;
   interruption: AbortController;
-  cancelCheck: Cancel;
+  cancelChecks: Cancel[];
 }
 
 interface WaitingJob {
@@ -31,8 +31,11 @@ interface WaitingJob {
   start: (running: RunningJob) => void;
 }
 
-/** A job that runs longer gives its decoder to a waiting job that has not run yet. */
-export const SHORT_MS = 3_000;
+/**
+ * A job that runs longer gives its decoder to a waiting job that has not run yet. `shared`: of an account with other jobs,
+ * which run or wait.
+ */
+export const SHORT_MS = { alone: 3_000, shared: 1_000 } as const;
 
 /**
  * Grants the decoders of a worker to accounts. The account with the fewest running jobs is next, then the one that has
@@ -95,7 +98,9 @@ export class DecoderQueue {
       const [{ accountId, isLong, start }] = this.#waiting.splice(next, 1) as [WaitingJob];
       const job = {
         ...{ accountId, isLong, startedAt: this.#clock.now(), interruption: new AbortController() },
-        cancelCheck: this.#clock.after(SHORT_MS, () => this.#interruptForWaiting()),
+        cancelChecks: Object.values(SHORT_MS).map((ms) =>
+          this.#clock.after(ms, () => this.#interruptForWaiting()),
+        ),
       };
       this.#running.add(job);
       start(job);
@@ -132,13 +137,17 @@ export class DecoderQueue {
     });
   }
 
-  #hasRunLong({ isLong, startedAt }: RunningJob): boolean {
-    return isLong || this.#clock.now() - startedAt >= SHORT_MS;
+  #hasRunLong(job: RunningJob): boolean {
+    const { isLong, accountId, startedAt } = job;
+    const isAlone = [...this.#waiting, ...this.#running].every(
+      (other) => other === job || other.accountId !== accountId,
+    );
+    return isLong || this.#clock.now() - startedAt >= (isAlone ? SHORT_MS.alone : SHORT_MS.shared);
   }
 
   #end(job: RunningJob): void {
-    const { accountId, startedAt, cancelCheck } = job;
-    cancelCheck();
+    const { accountId, startedAt, cancelChecks } = job;
+    for (const cancel of cancelChecks) cancel();
     this.#running.delete(job);
     const now = this.#clock.now();
     const seconds = (now - startedAt) / 1000;
