@@ -23,7 +23,7 @@ const FEATURES = API_LAYERS.slice(
 ).flat();
 /** Folders inside a feature that other features may not import. */
 const INSIDES =
-  'messages/(send|edit|interactive-status)|webhooks/delivery|media/(prepare|tools)|instances/(availability|health)';
+  'messages/(send|edit|interactive-status)|webhooks/delivery|media/prepare|instances/(availability|health)';
 
 const inApi = (folders) => `^api/src/(${folders.join('|')})(/|\\.ts$)`;
 

@@ -23,6 +23,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY core/package.json core/
 COPY api/package.json api/
+COPY decoder/package.json decoder/
 COPY operator/package.json operator/
 COPY engine-pod/package.json engine-pod/
 COPY local/package.json local/
@@ -37,7 +38,7 @@ RUN npm run prisma:generate && npm run build
 
 # Own files of the programs. The images have no /usr/bin/env, so gwk names its interpreter.
 FROM build AS files
-RUN find api/dist core/dist engine-pod/dist operator/dist -type f ! -name '*.js' -delete
+RUN find api/dist core/dist decoder/dist engine-pod/dist operator/dist -type f ! -name '*.js' -delete
 RUN find api/src -type f ! -name '*.sql' -delete
 RUN sed -i '1s|.*|#!/usr/bin/node|' bin/gwk.js && mkdir links && ln -s /app/bin/gwk.js links/gwk
 
@@ -48,10 +49,10 @@ RUN npm ci --omit=dev --omit=optional -w core -w api
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
 RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
 
-FROM database-packages AS api-packages
-RUN rm -rf node_modules/sharp node_modules/@img node_modules/fluent-ffmpeg node_modules/heic-decode node_modules/libheif-js
-
-FROM database-packages AS worker-packages
+FROM manifests AS worker-packages
+RUN npm ci --omit=dev --omit=optional -w core -w api -w decoder
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
+RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
 RUN rm -rf node_modules/swagger-ui-dist node_modules/@kubernetes
 COPY --from=build /app/node_modules/@img node_modules/@img
 
@@ -85,10 +86,12 @@ COPY --from=programs /usr/bin/dash /bin/sh
 COPY --from=worker-packages /app/node_modules node_modules
 COPY --from=worker-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
-COPY --from=files /app/api/bin api/bin
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
 COPY --from=files /app/api/src api/src
 COPY --from=files /app/api/dist api/dist
+COPY --from=files /app/decoder/package.json decoder/package.json
+COPY --from=files /app/decoder/bin decoder/bin
+COPY --from=files /app/decoder/dist decoder/dist
 EXPOSE 8082
 CMD ["worker"]
 LABEL org.opencontainers.image.title="gwk-worker" \
@@ -132,8 +135,8 @@ LABEL org.opencontainers.image.title="gwk-engine" \
 FROM runtime AS api
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=api-packages /app/node_modules node_modules
-COPY --from=api-packages /app/api/node_modules api/node_modules
+COPY --from=database-packages /app/node_modules node_modules
+COPY --from=database-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
 COPY --from=files /app/api/src api/src

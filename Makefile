@@ -43,7 +43,7 @@ clean: ## Delete compiled and generated files
 
 ##@ Ship
 PROGRAMS := api worker operator engine
-WORKSPACES := api operator engine-pod
+WORKSPACES := api decoder operator engine-pod
 DOCKER ?= docker
 REGISTRY ?= docker.io/library
 TAG ?= 0.1.0

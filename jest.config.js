@@ -1,9 +1,16 @@
 import { JEST_TIERS } from './test/tiers.js';
 
 // One project per tier. The folder of a test determines its tier, or its name for tests beside their sources.
-const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'console', 'test/network'].map(
-  (name) => `<rootDir>/${name}/src`,
-);
+const BESIDE_SOURCES = [
+  'core',
+  'api',
+  'decoder',
+  'operator',
+  'engine-pod',
+  'local',
+  'console',
+  'test/network',
+].map((name) => `<rootDir>/${name}/src`);
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
 const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT, '<rootDir>/scripts'];
 /** Tiers with a folder of their own. */

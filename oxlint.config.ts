@@ -3,7 +3,8 @@ import { defineConfig, type OxlintOverride } from 'oxlint';
 /** Workspaces that the workspace of a folder may import. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  api: ['core'],
+  api: ['core', 'decoder'],
+  decoder: ['core'],
   operator: ['core'],
   'engine-pod': ['core'],
   local: ['core'],
@@ -95,7 +96,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['{core,api,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
+      files: ['{core,api,decoder,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
       excludeFiles: ['**/*.test.ts'],
       rules: {
         'gwk/constant-time': 'error',
@@ -109,7 +110,10 @@ export default defineConfig({
       plugins: ['react'],
       rules: { 'react/rules-of-hooks': 'error', 'react/unsupported-syntax': 'error' },
     },
-    { files: ['test/**/*.ts'], rules: only('core', 'api', 'operator', 'engine-pod', 'local', 'network') },
+    {
+      files: ['test/**/*.ts'],
+      rules: only('core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'network'),
+    },
     ...boundaries,
     // An `any` in an assertion causes no fault.
     {

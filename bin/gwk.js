@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 
-// An engine loads only its own workspace: there is one process per instance, so its memory counts.
-const parts =
-  process.argv[2] === 'engine'
-    ? ['@gwk/engine-pod/cli']
-    : ['@gwk/api/cli', '@gwk/operator/cli', '@gwk/engine-pod/cli', '@gwk/local/cli', '@gwk/network/cli'];
+// Engines and decoders load only their own workspace: there is one engine per instance, so its memory counts.
+const ALONE = { engine: ['@gwk/engine-pod/cli'], decoder: ['@gwk/decoder/cli'] };
+const ALL = ['api', 'decoder', 'operator', 'engine-pod', 'local', 'network'].map(
+  (name) => `@gwk/${name}/cli`,
+);
+const parts = ALONE[process.argv[2]] ?? ALL;
 
 function findEntry(part) {
   try {

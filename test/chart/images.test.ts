@@ -94,11 +94,11 @@ const LOADED: Record<string, string[]> = {
   ],
   worker: [
     'api/dist/programs/worker.js',
-    'api/dist/media/tools/tool.js',
-    'api/dist/media/tools/pictures.js',
-    'api/dist/media/tools/sticker.js',
-    'api/dist/media/tools/page.js',
-    'api/dist/media/tools/run-ffmpeg.js',
+    'decoder/dist/tool.js',
+    'decoder/dist/pictures.js',
+    'decoder/dist/sticker.js',
+    'decoder/dist/page.js',
+    'decoder/dist/run-ffmpeg.js',
     'api/dist/database/migrate.js',
   ],
   operator: [

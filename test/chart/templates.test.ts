@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startDecoderServer } from '@gwk/api/media/tools/decoder-server';
+import { startDecoderServer } from '@gwk/decoder/server';
 import { apiSettings } from '@gwk/core/config/api';
 import { loadConfig, type Settings } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rawInput } from '@gwk/api/media/tools/ffmpeg-input';
-import { CONTAINERS, DECODERS, RAW } from '@gwk/api/media/tools/formats';
+import { rawInput } from '@gwk/decoder/ffmpeg-input';
+import { CONTAINERS, DECODERS, RAW } from '@gwk/core/decoder/formats';
 import { findFault } from '@gwk/core/ffmpeg';
 import sharp from 'sharp';
 import { Samples } from '../support/api/samples.js';

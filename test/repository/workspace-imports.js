@@ -2,7 +2,17 @@
  * The workspaces that a file imports, by package name or by path, also in `import()` and types. Options: the allowed
  * workspaces.
  */
-const WORKSPACES = ['core', 'api', 'operator', 'engine-pod', 'local', 'console', 'network', 'test'];
+const WORKSPACES = [
+  'core',
+  'api',
+  'decoder',
+  'operator',
+  'engine-pod',
+  'local',
+  'console',
+  'network',
+  'test',
+];
 const BY_NAME = /^@gwk\/([^/]+)/;
 const BY_PATH = new RegExp(`^(?:\\.\\./)+(?:(${WORKSPACES.join('|')})/src|(test)/support)/`);
 

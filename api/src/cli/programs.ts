@@ -6,7 +6,7 @@ const seconds = parseInteger(0, 86_400);
 const SETTINGS =
   '\nSettings are environment variables (docs/configuration.md). Exits with code 2 if one is invalid.\n';
 
-/** `gwk api`, `gwk worker`, `gwk decoder`, `gwk migrate`, `gwk openapi`. */
+/** `gwk api`, `gwk worker`, `gwk migrate`, `gwk openapi`. */
 export function registerPrograms(program: Command): void {
   program
     .command('api')
@@ -24,15 +24,6 @@ export function registerPrograms(program: Command): void {
     .action(async () => {
       const { runWorker } = await import('../programs/worker.js');
       await runWorker(process.env);
-    });
-
-  program
-    .command('decoder')
-    .description('run the decoder: decodes files for a worker, without secrets')
-    .addHelpText('after', SETTINGS)
-    .action(async () => {
-      const { runDecoder } = await import('../programs/decoder.js');
-      await runDecoder(process.env);
     });
 
   program

@@ -12,13 +12,13 @@ import { DecodedFiles } from '../media/prepare/decoded-files.js';
 import { DecoderQueue } from '../media/prepare/decoder-queue.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
 import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
-import { chooseIsolation } from '../media/tools/choose-isolation.js';
-import { decoderJobs } from '../media/tools/decoder-client.js';
-import { runJobProcess, type JobLimits } from '../media/tools/job-process.js';
-import { encodesFilm, type ToolPlan } from '../media/tools/jobs.js';
-import { removeLeftBehind } from '../media/tools/left-behind.js';
-import { Tools, type RunJob } from '../media/tools/run.js';
-import { findUsableFfmpeg } from '../media/tools/usable-ffmpeg.js';
+import { chooseIsolation } from '@gwk/decoder/choose-isolation';
+import { decoderJobs } from '../media/prepare/decoder-client.js';
+import { runJobProcess } from '@gwk/decoder/job-process';
+import { encodesFilm, type JobLimits, type ToolPlan } from '@gwk/core/decoder/jobs';
+import { removeLeftBehind } from '@gwk/core/decoder/left-behind';
+import { Tools, type RunJob } from '../media/prepare/tools.js';
+import { findUsableFfmpeg } from '@gwk/decoder/usable-ffmpeg';
 
 type Config = ConfigOf<typeof workerSettings>;
 

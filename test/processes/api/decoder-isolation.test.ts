@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { buildIsolation, describeHost, type IsolationKind } from '@gwk/api/media/tools/isolation';
-import { runJobProcess } from '@gwk/api/media/tools/job-process';
+import { buildIsolation, describeHost, type IsolationKind } from '@gwk/decoder/isolation';
+import { runJobProcess } from '@gwk/decoder/job-process';
 import { Samples } from '../../support/api/samples.js';
 import { realTime } from '../../support/wait.js';
 

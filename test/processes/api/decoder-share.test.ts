@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findFfmpeg } from '@gwk/core/ffmpeg';
 import { decodeFile } from '@gwk/api/media/prepare/decode';
 import { DecoderQueue } from '@gwk/api/media/prepare/decoder-queue';
-import type { ToolPlan } from '@gwk/api/media/tools/jobs';
+import type { ToolPlan } from '@gwk/core/decoder/jobs';
 import { gif } from '../../support/api/hostile-files.js';
 import { openTools } from '../../support/api/tools.js';
 import { Samples } from '../../support/api/samples.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { findFfmpeg } from '@gwk/core/ffmpeg';
-import type { ToolAnswer } from '@gwk/api/media/tools/jobs';
+import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';
 import { frameOf, isFaststart, pixelOf, streamsOf } from '../../support/api/media-probe.js';
 import { Samples } from '../../support/api/samples.js';

@@ -14,8 +14,8 @@ import { withoutFileHandles } from '../../support/file-handles.js';
 import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
 import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
-import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
-import { ToolNotStarted } from '@gwk/api/media/tools/jobs';
+import type { ToolAnswer, ToolJob } from '@gwk/core/decoder/jobs';
+import { ToolNotStarted } from '@gwk/core/decoder/jobs';
 import { openTools } from '../../support/api/tools.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { findFfmpeg } from '@gwk/core/ffmpeg';
 import { sniff } from '@gwk/api/media/sniff';
-import type { PictureDecoder, StickerPlan, ToolAnswer } from '@gwk/api/media/tools/jobs';
+import type { PictureDecoder, StickerPlan, ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';
 import { makeHeic } from '../../support/api/heic.js';
 import { pixelOf } from '../../support/api/media-probe.js';

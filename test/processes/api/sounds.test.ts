@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFfmpeg } from '@gwk/core/ffmpeg';
-import type { ToolAnswer } from '@gwk/api/media/tools/jobs';
+import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';
 import { streamsOf } from '../../support/api/media-probe.js';
 import { Samples } from '../../support/api/samples.js';

@@ -10,7 +10,7 @@ const OBSERVER = `
   registerHooks({
     load(url, context, next) {
       const inPackages = url.split('/node_modules/').slice(1).at(-1);
-      const inTree = /\\/(core|api|operator|engine-pod|local|test)\\/(dist|src)\\//.exec(url);
+      const inTree = /\\/(core|api|decoder|operator|engine-pod|local|test)\\/(dist|src)\\//.exec(url);
       if (inPackages) packages.add(inPackages.startsWith('@') ? inPackages.split('/').slice(0, 2).join('/') : inPackages.split('/')[0]);
       else if (inTree) packages.add('@gwk/' + inTree[1]);
       return next(url, context);

@@ -1,6 +1,10 @@
-import type { Isolation } from '@gwk/api/media/tools/isolation';
-import { runJobProcess, type JobLimits } from '@gwk/api/media/tools/job-process';
-import { Tools } from '@gwk/api/media/tools/run';
+import type { Isolation } from '@gwk/decoder/isolation';
+import { runJobProcess } from '@gwk/decoder/job-process';
+import type { JobLimits } from '@gwk/core/decoder/jobs';
+import { Tools } from '@gwk/api/media/prepare/tools';
+
+/** For the tests of the decoder, which may not import the API. */
+export { decoderJobs } from '@gwk/api/media/prepare/decoder-client';
 
 const NO_ISOLATION: Isolation = { kind: 'none', user: null, prefix: () => [] };
 

@@ -2,9 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { makeJobFolder } from '../tools/job-folder.js';
-import type { ToolAnswer, ToolPlan } from '../tools/jobs.js';
-import type { Tools } from '../tools/run.js';
+import { makeJobFolder } from '@gwk/core/decoder/job-folder';
+import type { ToolAnswer, ToolPlan } from '@gwk/core/decoder/jobs';
+import type { Tools } from './tools.js';
 import type { DecoderQueue } from './decoder-queue.js';
 
 export interface DecodeDeps {

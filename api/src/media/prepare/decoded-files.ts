@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../../database/database.js';
-import type { ToolAnswer } from '../tools/jobs.js';
+import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import type { Plan } from './rules.js';
 
 /** Same content and same job: the same result. */

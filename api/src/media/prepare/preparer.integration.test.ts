@@ -12,7 +12,7 @@ import { until } from '@gwk/test/support/wait';
 import type { Acceptor } from '../../messages/send/acceptor.js';
 import type { SendNotification, SendNotifier } from '../../messages/send-notifier.js';
 import { openContent } from '../../messages/content.js';
-import { FileRefused, type ToolAnswer, type ToolJob } from '../tools/jobs.js';
+import { FileRefused, type ToolAnswer, type ToolJob } from '@gwk/core/decoder/jobs';
 import { DecodedFiles } from './decoded-files.js';
 import { DecoderQueue } from './decoder-queue.js';
 import type { Fetcher } from './fetcher.js';

@@ -4,7 +4,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import { findFirstLink } from '../../messages/first-link.js';
 import type { MediaFiles } from '../files.js';
-import { MAX_CHARSET, type ToolAnswer } from '../tools/jobs.js';
+import { MAX_CHARSET, type ToolAnswer } from '@gwk/core/decoder/jobs';
 import { openOutputStream, receiveConverted } from './convert.js';
 import { decodeFile, type DecodeDeps } from './decode.js';
 import { ACCEPT, type Fetcher } from './fetcher.js';

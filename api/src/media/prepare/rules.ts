@@ -1,7 +1,7 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { bareType } from '../sniff.js';
-import { CONTAINERS } from '../tools/formats.js';
-import type { PictureDecoder, ToolPlan } from '../tools/jobs.js';
+import { CONTAINERS } from '@gwk/core/decoder/formats';
+import type { PictureDecoder, ToolPlan } from '@gwk/core/decoder/jobs';
 
 /** The file of a message cannot be fetched or used. The API shows the error's message to the consumer. */
 export class MediaUnavailable extends Error {

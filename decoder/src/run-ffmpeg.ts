@@ -1,12 +1,12 @@
 import ffmpeg, { type FfmpegCommand } from 'fluent-ffmpeg';
 import { ffmpegInput, LIMITED } from './ffmpeg-input.js';
-import { FileRefused, MAX_HOURS, readMachineFault, ToolNotStarted } from './jobs.js';
+import { FileRefused, MAX_HOURS, readMachineFault, ToolNotStarted } from '@gwk/core/decoder/jobs';
 
 const HOUR_S = 3_600;
 /** ffmpeg reads this much beyond the limit, which shows that the file is longer. */
 const MARGIN_S = 2;
 
-/** Opens a file of a stranger under api/bin/run-limited. Metadata of the file, for example a location, is never copied. */
+/** Opens a file of a stranger under decoder/bin/run-limited. Metadata of the file, for example a location, is never copied. */
 export function openInput(
   input: string,
   container: string,

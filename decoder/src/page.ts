@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { codePoints } from '@gwk/core/resources/common';
 import { decodeBuffer } from 'encoding-sniffer';
 import { Parser } from 'htmlparser2';
-import type { PageMetadata } from './jobs.js';
+import type { PageMetadata } from '@gwk/core/decoder/jobs';
 
 const MAX_TITLE = 200;
 const MAX_DESCRIPTION = 400;

@@ -8,12 +8,12 @@ import {
   type ToolAnswer,
   type ToolJob,
   type ToolRefusal,
-} from './jobs.js';
+} from '@gwk/core/decoder/jobs';
 
 /** First bytes of a raw stream of MPEG-1 or MPEG-2 video. */
 const SEQUENCE_HEADER = 0x000001b3;
 
-/** Runs one job in its own process (api/bin/media-tool.js). Ends with its process group when the parent exits. */
+/** Runs one job in its own process (decoder/bin/tool.js). Ends with its process group when the parent exits. */
 export async function main(argument: string | undefined): Promise<void> {
   process.stdin.on('end', endGroup).resume();
   process.stdout.write(STARTED);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '@gwk/core/log';
 import { buildIsolation, describeHost, ISOLATION_KINDS, type Isolation } from './isolation.js';
 import { runJobProcess, type JobPrograms } from './job-process.js';
-import type { ToolPlan } from './jobs.js';
+import type { ToolPlan } from '@gwk/core/decoder/jobs';
 
 /** A PNG of one pixel. */
 export const TRIAL_PICTURE = Buffer.from(

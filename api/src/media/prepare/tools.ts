@@ -1,5 +1,11 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
+import {
+  FileRefused,
+  ToolNotStarted,
+  type ToolAnswer,
+  type ToolJob,
+  type ToolRefusal,
+} from '@gwk/core/decoder/jobs';
 
 /** Runs a job at once. @throws FileRefused; ToolNotStarted; the signal's reason */
 export type RunJob = (job: ToolJob, folder: string, signal: AbortSignal) => Promise<ToolAnswer | ToolRefusal>;

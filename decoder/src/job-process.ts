@@ -5,22 +5,18 @@ import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { Logger } from '@gwk/core/log';
 import type { Isolation } from './isolation.js';
-import { MAX_ANSWER_BYTES, parseToolAnswer } from './answers.js';
+import { MAX_ANSWER_BYTES, parseToolAnswer } from '@gwk/core/decoder/answers';
 import { findExcess } from './job-usage.js';
 import { parseProgress } from './progress.js';
 import {
   FileRefused,
   needsFfmpeg,
+  type JobLimits,
   STARTED,
   type ToolAnswer,
   type ToolJob,
   type ToolRefusal,
-} from './jobs.js';
-
-export interface JobLimits {
-  timeMs: number;
-  memoryMb: number;
-}
+} from '@gwk/core/decoder/jobs';
 
 export interface JobPrograms {
   ffmpeg: string | null;
@@ -29,7 +25,7 @@ export interface JobPrograms {
   log?: Logger;
 }
 
-const TOOL = fileURLToPath(new URL('../../../bin/media-tool.js', import.meta.url));
+const TOOL = fileURLToPath(new URL('../bin/tool.js', import.meta.url));
 const CHECK_MS = 50;
 const HEAP_MB = 128;
 const BLOCK = 512;

@@ -1,6 +1,12 @@
 import { stat, writeFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
-import { FileRefused, MAX_PIXELS, STICKER_SIDE, type StickerPlan, type ToolAnswer } from './jobs.js';
+import {
+  FileRefused,
+  MAX_PIXELS,
+  STICKER_SIDE,
+  type StickerPlan,
+  type ToolAnswer,
+} from '@gwk/core/decoder/jobs';
 import { readFrames } from './frames.js';
 import { openPicture, refuseErrors } from './pictures.js';
 

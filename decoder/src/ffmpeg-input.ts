@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { DECODERS, RAW } from './formats.js';
-import { MAX_PIXELS } from './jobs.js';
+import { DECODERS, RAW } from '@gwk/core/decoder/formats';
+import { MAX_PIXELS } from '@gwk/core/decoder/jobs';
 
 /** Runs ffmpeg with limits of the system. */
-export const LIMITED = fileURLToPath(new URL('../../../bin/run-limited', import.meta.url));
+export const LIMITED = fileURLToPath(new URL('../bin/run-limited', import.meta.url));
 
 /**
  * Options before an input of a stranger. The sniffed container (`-f`) is fixed, so that ffmpeg never takes a file for a

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { FfmpegCommand } from 'fluent-ffmpeg';
-import { FileRefused, type ToolAnswer } from './jobs.js';
+import { FileRefused, type ToolAnswer } from '@gwk/core/decoder/jobs';
 import { Loudness, PCM_RATE } from './loudness.js';
 import { checkDuration, probe, type AudioStream } from './probe.js';
 import { openInput, runFfmpeg } from './run-ffmpeg.js';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { FileRefused } from './jobs.js';
+import { FileRefused } from '@gwk/core/decoder/jobs';
 import { checkCost, checkPictures, probe, shownSize } from './probe.js';
 import { openInput, runFfmpeg } from './run-ffmpeg.js';
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { MAX_MEDIA_BYTES } from '../resources/media.js';
+import { isMachineFault } from '../machine-fault.js';
 import { FileRefused } from './jobs.js';
 
 /**

@@ -4,7 +4,7 @@ import sharp, { type Metadata } from 'sharp';
 import { LIMITED, rawInput } from './ffmpeg-input.js';
 import { describeFilm, encodeVideo } from './film.js';
 import { chooseFps, encodedSize } from './film-plan.js';
-import { FileRefused, MAX_PIXELS, type ToolAnswer } from './jobs.js';
+import { FileRefused, MAX_PIXELS, type ToolAnswer } from '@gwk/core/decoder/jobs';
 import { openPicture, readImage, refuseErrors, WHITE } from './pictures.js';
 import { checkDuration } from './probe.js';
 import { runFfmpeg } from './run-ffmpeg.js';

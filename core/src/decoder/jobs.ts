@@ -24,13 +24,18 @@ export type ToolPlan =
   /** Measures the audio, and converts it if phones do not play it as it is. `film`: the file has a video. */
   | { tool: 'audio'; container: string; voice: boolean; film: boolean };
 
-/** Job of a tool with its files, sent as JSON from the worker to api/bin/media-tool.js. */
+/** Job of a tool with its files, sent as JSON to its process (decoder/bin/tool.js). */
 export type ToolJob = ToolPlan & {
   input: string;
   output: string;
   /** Id of the message, for the log. */
   message?: string;
 };
+
+export interface JobLimits {
+  timeMs: number;
+  memoryMb: number;
+}
 
 /** Whether a job may run ffmpeg. */
 export const needsFfmpeg = (plan: ToolPlan): boolean =>

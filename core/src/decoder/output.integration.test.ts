@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import { MAX_MEDIA_BYTES } from '../resources/media.js';
 import { withoutFileHandles } from '@gwk/test/support/file-handles';
 import { openOutput } from './output.js';
 

@@ -10,7 +10,7 @@ import {
   ToolNotStarted,
   type PictureDecoder,
   type ToolAnswer,
-} from './jobs.js';
+} from '@gwk/core/decoder/jobs';
 import { readFrames } from './frames.js';
 
 /** The only image loaders of sharp that are allowed: no SVG, no PDF, no format that reads other files. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { isMachineFault } from '@gwk/core/machine-fault';
 import { ffmpegInput, LIMITED } from './ffmpeg-input.js';
-import { FileRefused, MAX_HOURS, MAX_PIXELS, readMachineFault, ToolNotStarted } from './jobs.js';
+import { FileRefused, MAX_HOURS, MAX_PIXELS, readMachineFault, ToolNotStarted } from '@gwk/core/decoder/jobs';
 
 export interface VideoStream {
   index: number;

@@ -1,4 +1,4 @@
-import { FileRefused, readMachineFault, ToolNotStarted } from './jobs.js';
+import { FileRefused, readMachineFault, ToolNotStarted } from '@gwk/core/decoder/jobs';
 import { toRefusal } from './tool.js';
 
 const lack = (code: string) => Object.assign(new Error(code), { code });

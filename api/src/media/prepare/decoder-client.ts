@@ -3,18 +3,18 @@ import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import { MAX_ANSWER_BYTES, parseToolAnswer } from './answers.js';
-import { ANSWER_BYTES_HEADER, JOB_HEADER, JOBS_PATH, type DecoderRequest } from './decoder-protocol.js';
-import type { JobLimits } from './job-process.js';
+import { MAX_ANSWER_BYTES, parseToolAnswer } from '@gwk/core/decoder/answers';
+import { ANSWER_BYTES_HEADER, JOB_HEADER, JOBS_PATH, type DecoderRequest } from '@gwk/core/decoder/protocol';
 import {
   FileRefused,
   ToolNotStarted,
+  type JobLimits,
   type ToolAnswer,
   type ToolJob,
   type ToolPlan,
   type ToolRefusal,
-} from './jobs.js';
-import type { RunJob } from './run.js';
+} from '@gwk/core/decoder/jobs';
+import type { RunJob } from './tools.js';
 
 /** Time for the transfers beside the job. */
 const TRANSFER_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { WAVEFORM_POINTS } from './jobs.js';
+import { WAVEFORM_POINTS } from '@gwk/core/decoder/jobs';
 
 export const PCM_RATE = 8_000;
 const BYTES = 2;

@@ -29,9 +29,9 @@ interface Host {
 
 /** Above all users of Debian's packages. The chart's decoder container has the same. */
 const USER = 65_533;
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
-const ENTER_ROOT = fileURLToPath(new URL('../../../bin/enter-root', import.meta.url));
-const OWN_FILES = ['package.json', 'node_modules', 'api', 'core'].map((name) => join(ROOT, name));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ENTER_ROOT = fileURLToPath(new URL('../bin/enter-root', import.meta.url));
+const OWN_FILES = ['package.json', 'node_modules', 'decoder', 'core'].map((name) => join(ROOT, name));
 /** Debian chooses some libraries by links in /etc/alternatives. */
 const SYSTEM_FILES = ['/usr', '/bin', '/lib', '/lib64', '/etc/alternatives', '/etc/ld.so.cache'];
 const NAMESPACES = ['--mount', '--net', '--ipc', '--pid', '--fork', '--kill-child'];

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { FfmpegCommand } from 'fluent-ffmpeg';
 import { chooseKbps, encodedSize, planFilm, thumbnailSize, type FilmPlan } from './film-plan.js';
-import { FileRefused, type ToolAnswer } from './jobs.js';
+import { FileRefused, type ToolAnswer } from '@gwk/core/decoder/jobs';
 import { readMp4Layout } from './mp4-layout.js';
 import { readThumbnail } from './pictures.js';
 import { checkCost, checkDuration, checkPictures, probe, shownSize, type ProbedFile } from './probe.js';

@@ -11,11 +11,17 @@ import {
   JOBS_PATH,
   LIVENESS_PATH,
   requestSchema,
-} from './decoder-protocol.js';
-import { makeJobFolder } from './job-folder.js';
+} from '@gwk/core/decoder/protocol';
+import { makeJobFolder } from '@gwk/core/decoder/job-folder';
 import { runJobProcess, type JobPrograms } from './job-process.js';
-import { FileRefused, ToolNotStarted, type ToolAnswer, type ToolJob, type ToolRefusal } from './jobs.js';
-import { openOutput } from './output.js';
+import {
+  FileRefused,
+  ToolNotStarted,
+  type ToolAnswer,
+  type ToolJob,
+  type ToolRefusal,
+} from '@gwk/core/decoder/jobs';
+import { openOutput } from '@gwk/core/decoder/output';
 
 const LACKING = 'the decoder lacks file handles, memory or disk space';
 

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createLogger } from '@gwk/core/log';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import { decoderJobs } from '@gwk/test/support/api/tools';
 import { returnFileHandles, TAKE_ALL } from '@gwk/test/support/file-handles';
 import { until } from '@gwk/test/support/wait';
 import sharp from 'sharp';
-import { decoderJobs } from './decoder-client.js';
-import { startDecoderServer } from './decoder-server.js';
+import { startDecoderServer } from './server.js';
 import type { Isolation } from './isolation.js';
-import type { ToolJob } from './jobs.js';
+import type { ToolJob } from '@gwk/core/decoder/jobs';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-decoder-test-'));
 const socket = join(folder, 'decoder.sock');

@@ -5,10 +5,10 @@ import { decoderSettings } from '@gwk/core/config/decoder';
 import { loadConfigOrExit } from '@gwk/core/config/load';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger } from '@gwk/core/log';
-import { chooseIsolation } from '../media/tools/choose-isolation.js';
-import { startDecoderServer } from '../media/tools/decoder-server.js';
-import { removeLeftBehind } from '../media/tools/left-behind.js';
-import { findUsableFfmpeg } from '../media/tools/usable-ffmpeg.js';
+import { chooseIsolation } from './choose-isolation.js';
+import { startDecoderServer } from './server.js';
+import { removeLeftBehind } from '@gwk/core/decoder/left-behind';
+import { findUsableFfmpeg } from './usable-ffmpeg.js';
 
 const EXIT_CONFIGURATION = 2;
 const PREFIX = 'gwk-decoder-';
