@@ -3,7 +3,7 @@ import { defineConfig, type OxlintOverride } from 'oxlint';
 /** Workspaces that the workspace of a folder may import. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  api: ['core', 'decoder'],
+  api: ['core'],
   decoder: ['core'],
   operator: ['core'],
   'engine-pod': ['core'],

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decoderSettings } from '@gwk/core/config/decoder';
@@ -14,13 +14,15 @@ const EXIT_CONFIGURATION = 2;
 const PREFIX = 'gwk-decoder-';
 const FFMPEG_SETTING = 'GWK_DECODER_FFMPEG; with the chart, GWK_WORKER_FFMPEG in worker.settings';
 
-/** `gwk decoder`: runs the jobs of a worker, without a secret and without connections. */
+/** `gwk decoder`: runs the jobs of a worker, without a secret and without connections. A worker that starts it gets a message once it accepts jobs. */
 export async function runDecoder(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfigOrExit('decoder', decoderSettings, environment, EXIT_CONFIGURATION);
   const log = createLogger('decoder', config.logLevel);
   exitOnUncaughtError(log);
   await removeLeftBehind(PREFIX);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
+  // Jobs of another user reach their folder, and cannot list the others.
+  await chmod(folder, 0o711);
   const stopped = new AbortController();
   onShutdown(async () => {
     // Jobs end with their connections, and the worker prepares their messages again. A job without its file would refuse it.
@@ -32,4 +34,5 @@ export async function runDecoder(environment: NodeJS.ProcessEnv): Promise<void> 
   const server = await startDecoderServer({ socket: config.socket, folder, ffmpeg, isolation, log });
   stopped.signal.addEventListener('abort', () => server.close().closeAllConnections());
   log.info({ socket: config.socket }, 'decoding');
+  process.send?.('decoding');
 }

@@ -1,9 +1,8 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
-import type { Logger } from '@gwk/core/log';
 import { AddressGuard, guardedAgent, readGuardedProxy } from '../platform/address-guard/guard.js';
 import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
@@ -12,13 +11,11 @@ import { DecodedFiles } from '../media/prepare/decoded-files.js';
 import { DecoderQueue } from '../media/prepare/decoder-queue.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
 import { expiredMediaJob, mediaFileRemovalJob } from './retention.js';
-import { chooseIsolation } from '@gwk/decoder/choose-isolation';
 import { decoderJobs } from '../media/prepare/decoder-client.js';
-import { runJobProcess } from '@gwk/decoder/job-process';
 import { encodesFilm, type JobLimits, type ToolPlan } from '@gwk/core/decoder/jobs';
 import { removeLeftBehind } from '@gwk/core/decoder/left-behind';
+import { DecoderProcess } from '../media/prepare/decoder-process.js';
 import { Tools, type RunJob } from '../media/prepare/tools.js';
-import { findUsableFfmpeg } from '@gwk/decoder/usable-ffmpeg';
 
 type Config = ConfigOf<typeof workerSettings>;
 
@@ -42,14 +39,13 @@ export async function openWorkerMedia(config: Config, deps: Deps) {
   const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS, proxy: readGuardedProxy(config) });
   await removeLeftBehind(PREFIX);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  // Jobs of another user reach their folder, and cannot list the others.
-  await chmod(folder, 0o711);
+  const { decoder, runJob } = openJobs(config, folder, deps);
   const preparer = new Preparer({
     ...deps,
     files,
     decoded: new DecodedFiles(deps),
     fetcher: new Fetcher({ guard, dispatcher, userAgent: USER_AGENT }),
-    tools: new Tools({ concurrency: config.mediaDecoders, runJob: await openJobs(config, folder, deps.log) }),
+    tools: new Tools({ concurrency: config.mediaDecoders, runJob }),
     decoders: openDecoderQueue(config, deps),
     folder,
     fetchMs: config.mediaFetchMs,
@@ -58,6 +54,7 @@ export async function openWorkerMedia(config: Config, deps: Deps) {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await preparer.stop();
+    await decoder?.stop();
     await dispatcher.destroy();
     store.close();
     await rm(folder, { recursive: true, force: true });
@@ -82,15 +79,26 @@ function openDecoderQueue(config: Config, { onDecoded, log }: Deps): DecoderQueu
   });
 }
 
-/** Jobs run in the configured decoder, else in processes of this worker. */
-async function openJobs(config: Config, folder: string, log: Logger): Promise<RunJob> {
+/** Jobs run in the configured decoder, else in a child process. */
+function openJobs(
+  config: Config,
+  folder: string,
+  { log }: Deps,
+): { decoder: DecoderProcess | null; runJob: RunJob } {
   const limitsFor = (plan: ToolPlan): JobLimits => ({
     timeMs: encodesFilm(plan) ? config.mediaConvertMs : config.mediaDecodeMs,
     memoryMb: config.mediaDecodeMb,
   });
-  if (config.decoder !== undefined) return decoderJobs(config.decoder, limitsFor);
-  const ffmpeg = await findUsableFfmpeg(config.ffmpeg, 'GWK_WORKER_FFMPEG', log);
-  const isolation = await chooseIsolation(ffmpeg, folder, log);
-  return (job, jobFolder, signal) =>
-    runJobProcess(job, jobFolder, signal, { ...limitsFor(job), ffmpeg, isolation, log });
+  if (config.decoder !== undefined) return { decoder: null, runJob: decoderJobs(config.decoder, limitsFor) };
+  const socket = join(folder, 'decoder.sock');
+  const { ffmpeg, logLevel } = config;
+  const decoder = new DecoderProcess({ socket, ffmpeg, logLevel, log });
+  const run = decoderJobs(socket, limitsFor);
+  return {
+    decoder,
+    async runJob(...job) {
+      await decoder.started();
+      return run(...job);
+    },
+  };
 }
