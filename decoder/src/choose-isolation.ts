@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@gwk/core/log';
-import { buildIsolation, describeHost, ISOLATION_KINDS, type Isolation } from './isolation.js';
+import { buildIsolation, describeHost, type Isolation } from './isolation.js';
 import { runJobProcess, type JobPrograms } from './job-process.js';
 import type { ToolPlan } from '@gwk/core/decoder/jobs';
 
@@ -18,7 +18,7 @@ export const TRIAL_SOUND = Buffer.concat([
 const LIMITS = { timeMs: 30_000, memoryMb: 1024 };
 
 /**
- * Chooses the strongest isolation with which this machine decodes a picture, and a sound if there is an ffmpeg. Logs it.
+ * Chooses Landlock if this machine then decodes a picture, and a sound if there is an ffmpeg. Logs the choice.
  * @param folder parent of the folders of jobs
  */
 export async function chooseIsolation(
@@ -27,15 +27,13 @@ export async function chooseIsolation(
   log: Logger,
 ): Promise<Isolation> {
   const host = describeHost(ffmpeg);
-  for (const kind of ISOLATION_KINDS) {
-    const isolation = buildIsolation(kind, host);
-    if (kind !== 'none' && !(await works(ffmpeg, isolation, folder))) continue;
-    const fields = { isolation: kind, user: isolation.user };
-    if (kind === 'landlock' || kind === 'namespaces') log.info(fields, 'decoders are isolated');
-    else log.warn(fields, 'decoders are not fully isolated: see docs/media.md for what this machine lacks');
-    return isolation;
+  const landlock = buildIsolation('landlock', host);
+  if (await works(ffmpeg, landlock, folder)) {
+    log.info({ isolation: landlock.kind, user: landlock.user }, 'decoders are isolated');
+    return landlock;
   }
-  throw new Error('unreachable');
+  log.warn({ isolation: 'none' }, 'decoders are not isolated: see docs/media.md for what this machine lacks');
+  return buildIsolation('none', host);
 }
 
 async function works(ffmpeg: string | null, isolation: Isolation, folder: string): Promise<boolean> {

@@ -4,12 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { buildSeccompFilter } from './seccomp.js';
 
 /**
- * How job processes are isolated, the strongest first. `landlock`: Landlock hides all files but the own folder and the
- * programs, and a seccomp filter refuses sockets and other processes. `namespaces`: a root of its own, without network and
- * other processes. `seccomp`: the filter alone, so files that the user may read are readable.
+ * How job processes are isolated. `landlock`: Landlock hides all files but the own folder and the programs, and a seccomp
+ * filter refuses sockets and other processes.
  */
-export const ISOLATION_KINDS = ['landlock', 'namespaces', 'seccomp', 'none'] as const;
-export type IsolationKind = (typeof ISOLATION_KINDS)[number];
+export type IsolationKind = 'landlock' | 'none';
 
 export interface Isolation {
   kind: IsolationKind;
@@ -29,12 +27,11 @@ interface Host {
 
 /** Above all users of Debian's packages. The chart's decoder container has the same. */
 const USER = 65_533;
+const SWITCH_USER = [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const ENTER_ROOT = fileURLToPath(new URL('../bin/enter-root', import.meta.url));
 const OWN_FILES = ['package.json', 'node_modules', 'decoder', 'core'].map((name) => join(ROOT, name));
 /** Debian chooses some libraries by links in /etc/alternatives. */
 const SYSTEM_FILES = ['/usr', '/bin', '/lib', '/lib64', '/etc/alternatives', '/etc/ld.so.cache'];
-const NAMESPACES = ['--mount', '--net', '--ipc', '--pid', '--fork', '--kill-child'];
 
 /** Describes this machine. A job may not read the folder of ffmpeg, which may contain files of a user. */
 export function describeHost(ffmpeg: string | null): Host {
@@ -46,23 +43,14 @@ export function describeHost(ffmpeg: string | null): Host {
 }
 
 export function buildIsolation(kind: IsolationKind, { isRoot, readable, filter }: Host): Isolation {
-  const user = isRoot && kind !== 'none' ? USER : null;
-  const drop = ['--no-new-privs', '--inh-caps=-all', ...(isRoot ? switchUser() : [])];
-  // Root within a user namespace, or root itself. An empty bounding set keeps the job from any capability.
-  const bounded = [...drop, '--bounding-set=-all'];
-  const filtered = (folder: string) =>
-    filter === null ? [] : ['--seccomp-filter', writeFilter(filter, folder)];
-  const setpriv = (...options: string[]) => ['setpriv', ...options, '--'];
-  const prefixes: Record<IsolationKind, (folder: string) => string[]> = {
-    landlock: (folder) => setpriv(...drop, ...restrictFiles(readable, folder), ...filtered(folder)),
-    namespaces: (folder) => [
-      ...['unshare', ...NAMESPACES, ...(isRoot ? [] : ['--map-root-user']), '--'],
-      ...[ENTER_ROOT, folder, ...readable, '--', ...setpriv(...bounded)],
-    ],
-    seccomp: (folder) => setpriv(...drop, ...filtered(folder)),
-    none: () => [],
-  };
-  return { kind, user, prefix: prefixes[kind] };
+  if (kind === 'none') return { kind, user: null, prefix: () => [] };
+  const prefix = (folder: string) => [
+    ...['setpriv', '--no-new-privs', '--inh-caps=-all', ...(isRoot ? SWITCH_USER : [])],
+    ...restrictFiles(readable, folder),
+    ...(filter === null ? [] : ['--seccomp-filter', writeFilter(filter, folder)]),
+    '--',
+  ];
+  return { kind, user: isRoot ? USER : null, prefix };
 }
 
 /** Each job has its own copy, which no cleaner of temporary files deletes before the job starts. */
@@ -73,8 +61,6 @@ function writeFilter(filter: Buffer, folder: string): string {
   writeFileSync(file, filter, { mode: 0o444 });
   return file;
 }
-
-const switchUser = () => [`--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
 
 function restrictFiles(readable: readonly string[], folder: string): string[] {
   const allow = (accesses: string, path: string) => ['--landlock-rule', `path-beneath:${accesses}:${path}`];

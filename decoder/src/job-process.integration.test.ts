@@ -12,7 +12,7 @@ beforeEach(() => writeFileSync(job.input, 'no picture'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (prefix: string[], signal = new AbortController().signal, own = folder) => {
-  const isolation = { kind: 'seccomp', user: null, prefix: () => prefix } as const;
+  const isolation = { kind: 'landlock', user: null, prefix: () => prefix } as const;
   return runJobProcess(job, own, signal, { timeMs: 60_000, memoryMb: 1024, ffmpeg: null, isolation });
 };
 

@@ -105,18 +105,13 @@ const ALL = [
 
 const setprivCan = (option: string) =>
   spawnSync('setpriv', ['--help'], { encoding: 'utf8' }).stdout?.includes(option) === true;
-const unshareWorks = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
 const filters = setprivCan('--seccomp-filter');
 
 test('without isolation, a decoder that a file has taken over does everything', async () => {
   expect(done(await attack('none')).toSorted()).toEqual(ALL);
 });
 
-test.each<[IsolationKind, boolean, string[]]>([
-  // The job may start a process group, because the end of its namespace ends all of it.
-  ['namespaces', unshareWorks, ['leaves its process group']],
-  ['landlock', filters, []],
-])('isolated by %s, it does nothing outside its folder', async (kind, possible, expected) => {
-  if (!possible) return console.warn(`skipped: this machine has no isolation by ${kind}`);
-  expect(done(await attack(kind))).toEqual(expected);
+test('isolated by Landlock, it does nothing outside its folder', async () => {
+  if (!filters) return console.warn('skipped: the setpriv of this machine has no filter of system calls');
+  expect(done(await attack('landlock'))).toEqual([]);
 });
