@@ -1,11 +1,11 @@
-# Images of the programs: docker build --target api|worker|operator|engine .
+# Images of the programs: docker build --target api|worker|decoder|operator|engine .
 # All are Debian 13. Renovate adds their digests.
 ARG NODE_IMAGE=docker.io/library/node:24-trixie
 ARG DEBIAN_IMAGE=docker.io/library/debian:13
 # Debian's C and C++ libraries and certificate authorities; no shell and no package manager. Its user is 65532.
 ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 
-# Programs of the worker: ffmpeg with few formats, and what limits it. Debian's own ffmpeg loads 210 libraries (230 MB).
+# Programs of the decoder: ffmpeg with few formats, and what limits it. Debian's own ffmpeg loads 210 libraries (230 MB).
 FROM ${DEBIAN_IMAGE} AS programs
 WORKDIR /build
 COPY scripts/images/debian-src.sources /etc/apt/sources.list.d/
@@ -43,18 +43,15 @@ RUN find api/src -type f ! -name '*.sql' -delete
 RUN sed -i '1s|.*|#!/usr/bin/node|' bin/gwk.js && mkdir links && ln -s /app/bin/gwk.js links/gwk
 
 # Packages of the programs. npm puts a package into the folder of a workspace if tools need another version of it.
-# Optional packages are tools of Prisma, and native programs of the worker.
+# Optional packages are tools of Prisma, and the native libraries of the decoder.
 FROM manifests AS database-packages
 RUN npm ci --omit=dev --omit=optional -w core -w api
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
 RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
 
-FROM manifests AS worker-packages
-RUN npm ci --omit=dev --omit=optional -w core -w api -w decoder
+FROM manifests AS decoder-packages
+RUN npm ci --omit=dev -w core -w decoder
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
-RUN find node_modules/@prisma/client/runtime -type f ! -name 'client.*' ! -name '*fast_bg.postgresql.*' -delete
-RUN rm -rf node_modules/swagger-ui-dist node_modules/@kubernetes
-COPY --from=build /app/node_modules/@img node_modules/@img
 
 FROM manifests AS operator-packages
 RUN npm ci --omit=dev --omit=optional -w core -w operator
@@ -62,7 +59,6 @@ RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' 
 
 FROM manifests AS engine-packages
 RUN npm ci --omit=dev --omit=optional -w core -w engine-pod
-RUN rm -rf node_modules/redis node_modules/@redis node_modules/zod node_modules/uuid
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.?ts' \) -delete
 
 FROM ${RUNTIME_IMAGE} AS runtime
@@ -80,22 +76,34 @@ ENTRYPOINT ["/usr/bin/node", "/app/bin/gwk.js"]
 FROM runtime AS worker
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-COPY --from=programs /programs/ /
-# A shell sets the resource limits of the decoders.
-COPY --from=programs /usr/bin/dash /bin/sh
-COPY --from=worker-packages /app/node_modules node_modules
-COPY --from=worker-packages /app/api/node_modules api/node_modules
+COPY --from=database-packages /app/node_modules node_modules
+COPY --from=database-packages /app/api/node_modules api/node_modules
 COPY --from=files /app/api/package.json api/package.json
 COPY --from=files /app/api/prisma/migrations api/prisma/migrations
 COPY --from=files /app/api/src api/src
 COPY --from=files /app/api/dist api/dist
-COPY --from=files /app/decoder/package.json decoder/package.json
-COPY --from=files /app/decoder/bin decoder/bin
-COPY --from=files /app/decoder/dist decoder/dist
 EXPOSE 8082
 CMD ["worker"]
 LABEL org.opencontainers.image.title="gwk-worker" \
       org.opencontainers.image.description="gwk worker: webhooks, media, schedules and retention" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+
+FROM runtime AS decoder
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+COPY --from=programs /programs/ /
+# A shell sets the resource limits of the decoders.
+COPY --from=programs /usr/bin/dash /bin/sh
+COPY --from=decoder-packages /app/node_modules node_modules
+COPY --from=files /app/decoder/package.json decoder/package.json
+COPY --from=files /app/decoder/bin decoder/bin
+COPY --from=files /app/decoder/dist decoder/dist
+CMD ["decoder"]
+LABEL org.opencontainers.image.title="gwk-decoder" \
+      org.opencontainers.image.description="gwk decoder: decodes files of strangers, without secrets" \
       org.opencontainers.image.licenses="Apache-2.0 AND GPL-2.0-or-later AND GPL-3.0-or-later AND LGPL-3.0-or-later" \
       org.opencontainers.image.source="https://github.com/gwk-dev/gwk" \
       org.opencontainers.image.version="${VERSION}" \

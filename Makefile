@@ -42,7 +42,7 @@ clean: ## Delete compiled and generated files
 	rm -rf */dist api/src/generated
 
 ##@ Ship
-PROGRAMS := api worker operator engine
+PROGRAMS := api worker decoder operator engine
 WORKSPACES := api decoder operator engine-pod
 DOCKER ?= docker
 REGISTRY ?= docker.io/library

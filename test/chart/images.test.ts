@@ -28,7 +28,7 @@ function listPackages(app: string): Installed[] {
 }
 
 /** The Dockerfile builds images that are enough to run, with the configuration that the chart expects. */
-const NAMES = ['api', 'worker', 'operator', 'engine'];
+const NAMES = ['api', 'worker', 'decoder', 'operator', 'engine'];
 const stages = readStages({ VERSION: '1', REVISION: 'r' });
 let folder: string;
 let builder: ImageBuilder | undefined;
@@ -45,7 +45,8 @@ test('the Dockerfile has no fault', () => {
 /** Licences and ports of each image. */
 const IMAGES: Record<string, [licenses: string, ports: number[]]> = {
   api: ['Apache-2.0', [8080, 8081, 8085]],
-  worker: ['Apache-2.0 AND GPL-2.0-or-later AND GPL-3.0-or-later AND LGPL-3.0-or-later', [8082]],
+  worker: ['Apache-2.0', [8082]],
+  decoder: ['Apache-2.0 AND GPL-2.0-or-later AND GPL-3.0-or-later AND LGPL-3.0-or-later', []],
   operator: ['Apache-2.0', [8083]],
   engine: ['GPL-3.0-only', [8084]],
 };
@@ -92,14 +93,14 @@ const LOADED: Record<string, string[]> = {
     'api/dist/database/migrate.js',
     'api/dist/cli.js',
   ],
-  worker: [
-    'api/dist/programs/worker.js',
+  worker: ['api/dist/programs/worker.js', 'api/dist/database/migrate.js'],
+  decoder: [
+    'decoder/dist/program.js',
     'decoder/dist/tool.js',
     'decoder/dist/pictures.js',
     'decoder/dist/sticker.js',
     'decoder/dist/page.js',
     'decoder/dist/run-ffmpeg.js',
-    'api/dist/database/migrate.js',
   ],
   operator: [
     'operator/dist/cli/run-operator.js',
@@ -114,12 +115,13 @@ const LOADED: Record<string, string[]> = {
   ],
 };
 
-/** Packages that a program never loads. */
+/** Packages of other programs, and tools. */
 const EXCLUDED: Record<string, string[]> = {
   api: ['sharp', 'fluent-ffmpeg', 'libheif-js', 'prisma'],
-  worker: ['@kubernetes/client-node', 'swagger-ui-dist', 'prisma'],
+  worker: ['sharp', 'fluent-ffmpeg', 'libheif-js', 'prisma'],
+  decoder: ['@prisma/client', 'pg', '@aws-sdk/client-s3', 'express', 'undici', 'prisma'],
   operator: ['prisma', 'typescript'],
-  engine: ['@kubernetes/client-node', 'redis', 'zod', 'uuid', 'sharp-linux-x64'],
+  engine: ['@kubernetes/client-node', 'pg', 'sharp', 'undici'],
 };
 
 test.each(NAMES)('%s: its image contains everything it loads and no excluded package', async (name) => {
@@ -153,7 +155,7 @@ test.each(NAMES)('%s: gwk is on the path of its image and starts with the Node o
   const [first] = readFileSync(join(target, 'app/bin/gwk.js'), 'utf8').split('\n');
   expect(first).toBe('#!/usr/bin/node');
   expect(statSync(join(target, 'app/bin/gwk.js')).mode & 0o111).toBe(0o111);
-  expect(existsSync(join(target, 'usr/bin/sh'))).toBe(name === 'worker');
+  expect(existsSync(join(target, 'usr/bin/sh'))).toBe(name === 'decoder');
 });
 
 test('only the API image contains the web console, with the licences of its packages', () => {

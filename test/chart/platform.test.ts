@@ -116,13 +116,17 @@ describeChart('requirements of platform teams', () => {
 
   test('image.digests pin each image, and the tag remains the version', () => {
     const digest = (of: string) => `sha256:${of.repeat(64)}`;
-    const digests = { api: digest('a'), worker: digest('b'), operator: digest('c'), engine: digest('d') };
+    const digests = {
+      ...{ api: digest('a'), worker: digest('b'), decoder: digest('e'), operator: digest('c') },
+      engine: digest('d'),
+    };
     const values = { ...MINIMAL_VALUES, image: { registry: 'r.example.com/gwk', digests } };
     const images = [...listPodTemplates(render(values)).values()].flatMap(({ spec }) =>
       [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => image),
     );
     expect([...new Set(images)].sort()).toEqual([
       `r.example.com/gwk/gwk-api:0.1.0@${digests.api}`,
+      `r.example.com/gwk/gwk-decoder:0.1.0@${digests.decoder}`,
       `r.example.com/gwk/gwk-operator:0.1.0@${digests.operator}`,
       `r.example.com/gwk/gwk-worker:0.1.0@${digests.worker}`,
     ]);

@@ -24,7 +24,7 @@ const RELEASE = 'gwk';
 /** The installed version, and the next minor version, built from the same sources. */
 export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
 
-export const PROGRAMS = ['api', 'worker', 'operator', 'engine'];
+export const PROGRAMS = ['api', 'worker', 'decoder', 'operator', 'engine'];
 const TEST_SERVERS = ['postgres', 'redis'];
 const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
 

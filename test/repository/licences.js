@@ -46,13 +46,13 @@ const EXCEPTIONS = [
   {
     names: /^@img\/sharp-/,
     licence: /LGPL-3\.0-or-later/,
-    images: ['worker'],
+    images: ['decoder'],
     why: 'libvips, a replaceable library',
   },
   {
     names: /^libheif-js$/,
     licence: /^LGPL-3\.0$/,
-    images: ['worker'],
+    images: ['decoder'],
     why: 'libheif, a replaceable library',
   },
   {

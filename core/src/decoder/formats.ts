@@ -1,5 +1,5 @@
 /**
- * Formats of files that ffmpeg may decode. The ffmpeg of the worker's image contains exactly these and RAW
+ * Formats of files that ffmpeg may decode. The ffmpeg of the decoder's image contains exactly these and RAW
  * (scripts/images/build-ffmpeg); another ffmpeg gets them as its whitelist.
  */
 

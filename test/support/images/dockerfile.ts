@@ -63,8 +63,9 @@ export function listInstructions(stages: Map<string, Stage>, name: string): Inst
 
 export function readConfig(stages: Map<string, Stage>, name: string): ImageConfig {
   const lines = listInstructions(stages, name);
-  const last = (instruction: string): string => lines.filter((one) => one.name === instruction).at(-1)!.text;
-  const ports = last('EXPOSE').split(' ');
+  const last = (instruction: string): string =>
+    lines.filter((one) => one.name === instruction).at(-1)?.text ?? '';
+  const ports = last('EXPOSE').split(' ').filter(Boolean);
   const labels = [...last('LABEL').matchAll(/([\w.]+)="([^"]*)"/g)];
   return {
     User: last('USER'),

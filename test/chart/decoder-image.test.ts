@@ -25,13 +25,13 @@ const MINIMUM = [7, 1, 5];
 
 let folder: string;
 let root: string;
-/** The files that the stage of the worker adds to the runtime image. */
+/** The files that the stage of the decoder adds to the runtime image. */
 let layer: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gwk-image-'));
   root = join(folder, 'image');
-  const { layers } = await new ImageBuilder(join(folder, 'stages')).build('worker');
+  const { layers } = await new ImageBuilder(join(folder, 'stages')).build('decoder');
   for (const each of layers) copyContents(each, root);
   layer = layers.at(-1)!;
   mkdirSync(join(root, 'tmp'), { recursive: true });
@@ -134,9 +134,9 @@ test('contains what limits a decoder', () => {
 
 test('names the package and the licence of each program and library', () => {
   expect(listUnlicensed(layer)).toEqual([]);
-  const names = readdirSync(join(layer, 'usr/share/doc')).filter((name) => name !== 'gwk-worker');
+  const names = readdirSync(join(layer, 'usr/share/doc')).filter((name) => name !== 'gwk-decoder');
   expect(names).toEqual(expect.arrayContaining(['coreutils', 'dash', 'ffmpeg', 'libopus0', 'libx264-164']));
-  const sources = readFileSync(join(layer, 'usr/share/doc/gwk-worker/debian-sources'), 'utf8').trim();
+  const sources = readFileSync(join(layer, 'usr/share/doc/gwk-decoder/debian-sources'), 'utf8').trim();
   expect(sources.split('\n').map((line) => line.split(' ')[0])).toEqual(names.sort());
   for (const line of sources.split('\n')) expect(line).toMatch(/^\S+ \S+ \S+ \S+$/);
   for (const text of ['GPL-2', 'GPL-3', 'LGPL-2.1'])
