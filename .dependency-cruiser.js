@@ -25,7 +25,20 @@ const FEATURES = API_LAYERS.slice(
 const INSIDES =
   'messages/(send|edit|interactive-status)|webhooks/delivery|media/prepare|instances/(availability|health)';
 
+/** The layers of engine-pod/src, from the entry points down. Folders of one layer do not import each other. */
+const ENGINE_LAYERS = [
+  ['cli', 'program', 'engine', 'exit-codes'],
+  ['commands'],
+  ['redis'],
+  ['connection', 'sends'],
+  ['internal-api'],
+  ['driver'],
+  ['batch-sender', 'clock', 'metrics', 'small-heap'],
+];
+const ENGINE_FEATURES = ENGINE_LAYERS[3];
+
 const inApi = (folders) => `^api/src/(${folders.join('|')})(/|\\.ts$)`;
+const inEngine = (folders) => `^engine-pod/src/(${folders.join('|')})(/|\\.ts$)`;
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -50,6 +63,30 @@ export default {
       severity: 'error',
       from: { path: `^api/src/(${FEATURES.join('|')})/` },
       to: { path: `^api/src/(${INSIDES})/`, pathNot: '^api/src/$1/' },
+    },
+    ...ENGINE_LAYERS.slice(1).map((layer, index) => ({
+      name: `engine-layer-${layer[0]}`,
+      comment: `${layer.join(', ')} may not import a layer above them.`,
+      severity: 'error',
+      from: { path: inEngine(layer) },
+      to: { path: inEngine(ENGINE_LAYERS.slice(0, index + 1).flat()) },
+    })),
+    {
+      name: 'engine-features-apart',
+      comment: `${ENGINE_FEATURES.join(' and ')} do not know each other: engine.ts connects them.`,
+      severity: 'error',
+      from: { path: `^engine-pod/src/(${ENGINE_FEATURES.join('|')})/` },
+      to: { path: inEngine(ENGINE_FEATURES), pathNot: '^engine-pod/src/$1/' },
+    },
+    {
+      name: 'engine-drivers-apart',
+      comment: 'A driver imports no other driver, and drivers know the engine by driver.ts only.',
+      severity: 'error',
+      from: { path: '^engine-pod/src/driver/(baileys|sandbox)/' },
+      to: {
+        path: '^engine-pod/src/driver/(baileys|sandbox|create\\.ts)',
+        pathNot: '^engine-pod/src/driver/$1/',
+      },
     },
   ],
   options: {

@@ -516,6 +516,7 @@ export type StateChange = EngineRequest<'state'>['changes'][number];
 export type SessionEntry = z.infer<typeof SessionEntry>;
 /** The body of a call without lease and number, which the client adds. */
 export type CallBody<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseIdentity | 'number'>;
+export type BuiltMessageRecord = CallBody<'built'>['messages'][number];
 /** Epoch and holder identify a lease. */
 export interface LeaseIdentity {
   epoch: number;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BUNDLED, type ClientVersionSetting } from '@gwk/core/client-version';
 import type { CallBody, EngineResponse } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
+import type { ClientVersionChooser } from '../driver/driver.js';
 
 type Question = CallBody<'client-version'>;
 type Answer = EngineResponse<'client-version'>;
@@ -15,18 +16,6 @@ interface ClientVersionOptions {
   ask: (question: Question) => Promise<Answer>;
   countRefusal: (version: string) => void;
   wait?: (ms: number) => Promise<unknown>;
-}
-
-/** The part for drivers. */
-export interface ClientVersionChooser {
-  /** The version of the next connection; null: wait, because another instance is trying a new one. */
-  choose(pairing: boolean): Promise<string | null>;
-  /** The network has refused the version. Resolves to another one to connect with at once, or to null. */
-  replaceRefused(version: string, pairing: boolean): Promise<string | null>;
-  /** After null: whether the API expects a version soon. */
-  readonly isExpected: boolean;
-  /** The network has accepted the version. */
-  confirm(version: string): void;
 }
 
 /** Most questions of a pairing while a worker reads the version. A person waits for the code. */

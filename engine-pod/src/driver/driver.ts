@@ -16,7 +16,6 @@ import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
-import type { ClientVersionChooser } from '../connection/client-versions.js';
 
 /**
  * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing.
@@ -260,10 +259,21 @@ export interface DriverContext {
   rejectsCalls: () => boolean | undefined;
   /** Resolves once stored. Only then may the driver acknowledge its stanza to the network. */
   storeNotice: (notice: Notice) => Promise<void>;
-  /** Which client version to announce to the network. */
   clientVersions: ClientVersionChooser;
   /** Counts a received message or call without an effect. */
   countIgnored: (reason: string) => void;
+}
+
+/** Client versions to announce to the network. */
+export interface ClientVersionChooser {
+  /** The version of the next connection; null: wait, because another instance is trying a new one. */
+  choose(pairing: boolean): Promise<string | null>;
+  /** The network has refused the version. Resolves to another one to connect with at once, or to null. */
+  replaceRefused(version: string, pairing: boolean): Promise<string | null>;
+  /** After null: whether the API expects a version soon. */
+  readonly isExpected: boolean;
+  /** The network has accepted the version. */
+  confirm(version: string): void;
 }
 
 /** Credentials and keys of the session. A write is durable when it resolves. */

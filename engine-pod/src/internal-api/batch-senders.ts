@@ -1,10 +1,9 @@
 import type { Logger } from '@gwk/core/log';
-import type { Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
+import type { BuiltMessageRecord, CallBody, Outcome, StateChange } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import type { BuiltMessageRecord } from '../sends/send-task.js';
 import type { InternalApiClient } from './client.js';
-import { BatchSender, ITEM_BYTES } from './batch-sender.js';
+import { BatchSender, ITEM_BYTES } from '../batch-sender.js';
 
 export type BatchSenders = ReturnType<typeof createBatchSenders>;
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
-import type { CallBody, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { BuiltMessageRecord, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { processClock, type Clock } from '@gwk/core/clock';
@@ -8,8 +8,6 @@ import { tracing } from '@gwk/core/tracing/tracing';
 import { waitOnClock } from '../clock.js';
 import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
-
-export type BuiltMessageRecord = CallBody<'built'>['messages'][number];
 
 /** An outcome, without the fields that only the sender knows. */
 type Unnamed<T> = Omit<T, 'message_id' | 'traceparent'>;

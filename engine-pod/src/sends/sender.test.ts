@@ -1,10 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { BuiltMessageRecord, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import { createLogger } from '@gwk/core/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import { SendFailure, type Driver, type EncodedMessage, type Stanza } from '../driver/driver.js';
 import { Gate } from './gate.js';
-import type { BuiltMessageRecord } from './send-task.js';
 import { Sender } from './sender.js';
 
 const messageOf = (id: string): ClaimedMessage => ({

@@ -1,13 +1,13 @@
 import { processClock, type Cancel, type Clock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { BuiltMessageRecord, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { NotifiedMessage } from '@gwk/core/protocol/notified-messages';
 import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { randomUUID } from 'node:crypto';
-import { SendTask, type BuiltMessageRecord, type SendResult, type SendContext } from './send-task.js';
+import { SendTask, type SendResult, type SendContext } from './send-task.js';
 import { FollowerPause } from './follower-pause.js';
 import { KeyedQueue } from './keyed-queue.js';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
 import type { ConnectionEvent, DriverContext } from '@gwk/engine-pod/driver/driver';
-import { BatchSender } from '@gwk/engine-pod/internal-api/batch-sender';
+import { BatchSender } from '@gwk/engine-pod/batch-sender';
 import { keepHeapSmall } from '@gwk/engine-pod/small-heap';
 import { NetworkClient } from '@gwk/network/control/client';
 import type { Whereabouts } from '@gwk/network/program';

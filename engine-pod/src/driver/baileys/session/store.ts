@@ -1,7 +1,7 @@
 import type { SignalDataTypeMap } from '@whiskeysockets/baileys';
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { RemoteSessionStore as Remote } from '../../driver.js';
-import { BatchSender } from '../../../internal-api/batch-sender.js';
+import { BatchSender } from '../../../batch-sender.js';
 import { decodeValue, encodeValue, SESSION } from './codec.js';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
