@@ -27,7 +27,7 @@ const INSIDES =
 
 /** The layers of engine-pod/src, from the entry points down. Folders of one layer do not import each other. */
 const ENGINE_LAYERS = [
-  ['cli', 'program', 'engine', 'exit-codes'],
+  ['cli', 'program', 'engine', 'engine-parts', 'exit-codes'],
   ['commands'],
   ['redis'],
   ['connection', 'sends'],

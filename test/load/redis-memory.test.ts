@@ -49,7 +49,6 @@ test('an idle instance and a full stream each need at most 100 kB of Redis', asy
       keep: () => true,
       take: () => 'claim',
       received: () => undefined,
-      traced: () => undefined,
       heartbeat: () => ({ alive: new Date(), connected: new Date() }),
       handlers: {} as never,
     });

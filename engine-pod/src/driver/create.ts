@@ -1,29 +1,28 @@
+import type { engineSettings } from '@gwk/core/config/engine';
+import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { ProxyAgents } from '@gwk/core/proxy/agents';
 import type { ProxyConfig } from '@gwk/core/proxy/proxy';
 import type { InstanceKind } from '@gwk/core/states';
-import type { NetworkSettings } from './baileys/patches/network-trust.js';
 import type { ConnectionEvent, Driver, DriverContext } from './driver.js';
 import { SandboxDriver } from './sandbox/driver.js';
 
-export interface NetworkOptions {
-  /** Address of a program that simulates the network for sandboxes. */
-  sandbox: string | undefined;
-  web: Omit<NetworkSettings, 'agents'>;
-  proxy: ProxyConfig;
-}
+/** `sandboxNetwork`: address of a program that simulates the network for sandboxes. */
+type NetworkConfig = ProxyConfig &
+  Pick<ConfigOf<typeof engineSettings>, 'sandboxNetwork' | 'networkUrl' | 'networkRoot' | 'networkCa'>;
 
 /**
  * Loads the client of the real network only for instances that use it, because it takes most of an engine's memory.
  */
-export function createDriver(kind: InstanceKind, context: DriverContext, networks: NetworkOptions): Driver {
-  if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
+export function createDriver(kind: InstanceKind, context: DriverContext, config: NetworkConfig): Driver {
+  if (kind === 'sandbox') return new SandboxDriver(context, config.sandboxNetwork);
   return new LazyDriver(context.log, async () => {
     // Must run before anything loads Baileys.
     await import('./baileys/patches/install.js');
     const { BaileysDriver } = await import('./baileys/driver.js');
-    return new BaileysDriver(context, { ...networks.web, agents: await loadAgents(networks.proxy) });
+    const { networkUrl: url, networkRoot: root, networkCa: ca } = config;
+    return new BaileysDriver(context, { url, root, ca, agents: await loadAgents(config) });
   });
 }
 

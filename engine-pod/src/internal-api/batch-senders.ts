@@ -62,6 +62,13 @@ export function createBatchSenders(client: InternalApiClient, log: Logger) {
   };
 }
 
+/** Sends built messages first, because the answer decides outcomes. */
+export async function drainSenders(senders: BatchSenders): Promise<void> {
+  await senders.built.drain();
+  await new Promise(setImmediate);
+  await Promise.all(Object.values(senders).map((sender) => sender.drain()));
+}
+
 /** A person has two ids of at most 100 characters. */
 function estimateNotice(notice: Notice): number {
   if (notice.kind === 'call') return ITEM_BYTES;

@@ -17,8 +17,9 @@ interface EngineRedisOptions extends Pick<
   heartbeat: () => Heartbeat;
   /**
    * Requests a claim. Resolves when a claim that begins after this call is answered, or when none is possible now.
+   * @param traceparent parent of the claim's span, for the few notifications that carry a trace
    */
-  notify: () => Promise<void>;
+  notify: (traceparent?: string | null) => Promise<void>;
   /** Keeps an entry until its message is settled; false when no such message is held. */
   keep: (messageId: string, entry: string) => boolean;
   /**
@@ -30,8 +31,6 @@ interface EngineRedisOptions extends Pick<
   take: (messages: NotifiedMessage[], entry: string) => 'kept' | 'done' | 'claim';
   /** Reports the time of a notification, by the clock of Redis. */
   received: (notifiedAt: number) => void;
-  /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
-  traced: (traceparent: string | null) => void;
 }
 
 const NOTIFICATION_BATCH = 32;
@@ -90,7 +89,7 @@ export class EngineRedis {
       stream: this.#sends,
       link: this.#links.notifications,
       batch: NOTIFICATION_BATCH,
-      opened: notify,
+      opened: () => notify(),
       handle: (entries) => this.#handleNotifications(entries),
     });
     void this.#commands.run();
@@ -135,15 +134,12 @@ export class EngineRedis {
    * long stream costs no memory.
    */
   async #handleNotifications(entries: StreamEntry[]): Promise<void> {
-    const { received, traced, notify, keep } = this.#options;
+    const { received, notify, keep } = this.#options;
     // The id of a stream entry begins with its time.
     for (const { id } of entries) received(Number.parseInt(id, 10));
     const spans = tracing.on ? startSpans(entries) : [];
     const answers = entries.map((entry) => this.#take(entry));
-    if (answers.includes('claim')) {
-      if (spans.length > 0) traced(spans[0]!.traceparent);
-      await notify();
-    }
+    if (answers.includes('claim')) await notify(spans[0]?.traceparent);
     for (const span of spans) span.end();
     const done = entries.filter(({ id, fields }, index) => {
       return answers[index] !== 'kept' && !keep(fields['m'] ?? '', id);

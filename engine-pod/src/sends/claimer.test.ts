@@ -153,26 +153,26 @@ describe('messages that came with their notification', () => {
   test('take tokens of the pacing and places, as claimed ones do', async () => {
     let capacity = 10;
     build({ pacing: new Pacing(3, 0), capacity: () => capacity });
-    expect(claimer.take(2)).toBe(true);
-    expect(claimer.take(2)).toBe(false);
+    expect(claimer.takeTokens(2)).toBe(true);
+    expect(claimer.takeTokens(2)).toBe(false);
     capacity = 0;
-    expect(claimer.take(1)).toBe(false);
+    expect(claimer.takeTokens(1)).toBe(false);
     capacity = 1;
-    expect(claimer.take(1)).toBe(true);
+    expect(claimer.takeTokens(1)).toBe(true);
   });
 
   test('wait for a claim in progress, for earlier messages and for the connection', async () => {
     let isOpen = false;
     const claims = build({ open: () => isOpen });
-    expect(claimer.take(1)).toBe(false);
+    expect(claimer.takeTokens(1)).toBe(false);
     claimer.notify();
     isOpen = true;
-    expect(claimer.take(1)).toBe(false);
+    expect(claimer.takeTokens(1)).toBe(false);
     claimer.recheck();
-    expect(claimer.take(1)).toBe(false);
+    expect(claimer.takeTokens(1)).toBe(false);
     await claims[0]!.answer(0);
-    expect(claimer.take(1)).toBe(true);
+    expect(claimer.takeTokens(1)).toBe(true);
     await claimer.stop();
-    expect(claimer.take(1)).toBe(false);
+    expect(claimer.takeTokens(1)).toBe(false);
   });
 });

@@ -61,7 +61,7 @@ export class Claimer {
   }
 
   /** Takes the tokens of new messages that need no claim of their own; false if they must wait for a claim. */
-  take(count: number): boolean {
+  takeTokens(count: number): boolean {
     if (this.#claiming || this.#notified || this.#limit() < count) return false;
     this.#options.pacing.take(count, this.#clock.now());
     return true;

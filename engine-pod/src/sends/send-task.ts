@@ -46,6 +46,18 @@ const RETRY = { firstMs: 250, maxMs: 10_000 };
  */
 const MAX_BUILD_ATTEMPTS = 4;
 
+/** How far a message has come. */
+type Progress =
+  | { step: 'claimed' }
+  | { step: 'built'; form: EncodedMessage }
+  /** Stored by this engine. */
+  | { step: 'stored'; form: EncodedMessage }
+  /**
+   * Given to the socket, by this engine or an earlier one, so it may have reached the network.
+   * `unanswered`: attempts that got no answer yet.
+   */
+  | { step: 'written'; form: EncodedMessage; unanswered: number };
+
 /**
  * Delivers one message, from the claim to its result:
  *
@@ -67,15 +79,8 @@ export class SendTask {
   readonly message: ClaimedMessage;
   readonly #context: SendContext;
   readonly #finished = new AbortController();
-  /** May have reached the network, from this engine or an earlier one. */
-  #attempted: boolean;
-  /** Set by `#prepare`. */
-  #built!: EncodedMessage;
-  /** The built message is stored, by this engine or an earlier one. */
-  #isStored = false;
+  #progress: Progress;
   readonly #clock: Clock;
-  /** Attempts that were written and got no answer yet, those of an earlier engine included. */
-  #unanswered: number;
   /** Time since the first attempt by an earlier engine, because the limit of refusals counts from it. */
   readonly #triedBeforeMs: number;
   /** Time of the first refusal by the network. */
@@ -86,14 +91,13 @@ export class SendTask {
     this.message = message;
     this.#context = context;
     this.#clock = context.clock ?? processClock;
-    this.#attempted = message.attempted_at !== null;
-    this.#unanswered = this.#attempted ? 1 : 0;
+    this.#progress = restoreProgress(message);
     const firstAt = message.attempted_at === null ? Date.now() : Date.parse(message.attempted_at);
     this.#triedBeforeMs = Math.max(0, Date.now() - firstAt);
   }
 
   get attempted(): boolean {
-    return this.#attempted;
+    return this.#progress.step === 'written';
   }
 
   /** Never rejects. */
@@ -102,8 +106,8 @@ export class SendTask {
     const { ended } = this.#context.gate;
     ended.addEventListener('abort', end);
     try {
-      const result = await this.#prepare();
-      return result ?? (await this.#sendUntilFinished());
+      const form = await this.#prepare();
+      return form ? await this.#sendUntilFinished(form) : this.#abandon();
     } catch (error) {
       if (error instanceof SendFailure) return failed(error.code, error.text);
       return this.#context.gate.stopping ? this.#abandon() : failed('internal', null);
@@ -113,21 +117,14 @@ export class SendTask {
     }
   }
 
-  async #prepare(): Promise<SendResult | undefined> {
-    const { message } = this;
-    if (!this.#context.gate.mayBegin && !this.#attempted) return { kind: 'returned' };
-    if (message.built !== null) {
-      const bytes = Buffer.from(message.built, 'base64');
-      this.#built = { bytes, rendered_as: message.rendered_as, menu: null };
-      // The claim just confirmed that it is ours. Bytes stored by an earlier engine need not be stored again.
-      this.#isStored = message.attempted_at !== null;
-      return undefined;
-    }
+  /** Undefined when it cannot be sent now. */
+  async #prepare(): Promise<EncodedMessage | undefined> {
+    if (!this.#context.gate.mayBegin && !this.attempted) return undefined;
+    if (this.#progress.step !== 'claimed') return this.#progress.form;
     const span = this.#startSpan('build');
-    const built = await this.#build().finally(() => span.end());
-    if (!built) return this.#abandon();
-    this.#built = built;
-    return undefined;
+    const form = await this.#build().finally(() => span.end());
+    if (form) this.#progress = { step: 'built', form };
+    return form;
   }
 
   #startSpan = (name: string) => tracing.child(name, this.#context.traceparent);
@@ -148,9 +145,9 @@ export class SendTask {
     }
   }
 
-  async #store(): Promise<SendResult | undefined> {
+  async #store(form: EncodedMessage): Promise<SendResult | undefined> {
     const { message_id } = this.message;
-    const { bytes, rendered_as, menu, card } = this.#built;
+    const { bytes, rendered_as, menu, card } = form;
     const span = this.#startSpan('store');
     const stored = this.#context.storeBuilt({
       message_id,
@@ -160,40 +157,41 @@ export class SendTask {
       ...(card && { card: card.toString('base64') }),
     });
     const isOurs = await stored.finally(() => span.end());
-    this.#isStored = true;
+    if (this.#progress.step === 'built') this.#progress = { step: 'stored', form };
     return isOurs ? undefined : { kind: 'dropped' };
   }
 
-  async #sendUntilFinished(): Promise<SendResult> {
+  async #sendUntilFinished(form: EncodedMessage): Promise<SendResult> {
     const { gate } = this.#context;
     for (let attempt = 1; ; attempt++) {
       if (!gate.mayBegin) {
-        if (!this.#attempted || gate.stopping) return this.#abandon();
+        if (!this.attempted || gate.stopping) return this.#abandon();
         const concluded = await this.#unlessAnswered(gate.waitUntilOpen());
         if (concluded) return concluded;
         continue;
       }
       if (attempt > 1) {
         this.#context.resending(this.message, attempt);
-        const concluded = await this.#unlessAnswered(this.#store());
+        const concluded = await this.#unlessAnswered(this.#store(form));
         if (concluded) return concluded;
         if (!gate.mayBegin) continue;
       }
-      const concluded = await this.#attempt(attempt);
+      const concluded = await this.#attempt(attempt, form);
       if (concluded) return concluded;
     }
   }
 
   /** Makes one attempt. Undefined when no answer came in time. */
-  async #attempt(attempt: number): Promise<SendResult | undefined> {
+  async #attempt(attempt: number, form: EncodedMessage): Promise<SendResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
-    const { bytes, rendered_as } = this.#built;
-    const storing = this.#isStored ? Promise.resolve(undefined) : this.#store();
+    const { bytes, rendered_as } = form;
+    const mustStore = this.#progress.step === 'built';
+    const storing = mustStore ? this.#store(form) : Promise.resolve(undefined);
     const stored = storing.then((dropped) => confirmStored(dropped, gate));
     // An attempt that fails earlier does not wait for it.
     stored.catch(() => undefined);
     // The call that stores it leaves at the end of this turn. Otherwise it would leave only after the encryption.
-    if (!this.#isStored) await nextTurn();
+    if (mustStore) await nextTurn();
     let isWritten = false;
     let span = this.#startSpan('encrypt');
     const sending = driver.send({
@@ -203,8 +201,7 @@ export class SendTask {
       stored,
       mayWrite: () => {
         if (!gate.open) return false;
-        this.#attempted = true;
-        if (!isWritten) this.#unanswered += 1;
+        if (!isWritten) this.#countUnanswered(1, form);
         isWritten = true;
         span.end();
         span = this.#startSpan('acknowledge');
@@ -215,7 +212,10 @@ export class SendTask {
     void sending.catch(() => undefined).finally(() => span.end());
     const unanswered = sending.then(
       () => this.#answer.resolve({ kind: 'sent', at: new Date().toISOString(), rendered_as }),
-      (error: unknown) => this.#handleFailure(error, attempt, isWritten),
+      (error: unknown) => {
+        if (isWritten && isAnswer(error)) this.#countUnanswered(-1, form);
+        return this.#handleFailure(error, attempt, isWritten);
+      },
     );
     const concluded = await this.#unlessAnswered(storing);
     if (concluded) return concluded;
@@ -231,16 +231,22 @@ export class SendTask {
 
   /** Finishes the message if the answer is final; otherwise waits before the next attempt. */
   async #handleFailure(error: unknown, attempt: number, isWritten: boolean): Promise<void> {
-    const isAnswered = error instanceof SendFailure && error.certain;
-    if (isAnswered && error.limitsRate) this.#context.rateLimited();
-    if (isAnswered && isWritten) this.#unanswered -= 1;
-    if (isAnswered && this.#isFinal(error)) {
+    if (isAnswer(error) && error.limitsRate) this.#context.rateLimited();
+    if (isAnswer(error) && this.#isFinal(error)) {
       // An earlier attempt may have arrived. Only a timeout is corrected by its receipt.
       const isUnconfirmed = !isWritten && this.#unanswered > 0;
       this.#answer.resolve(failed(isUnconfirmed ? 'timeout' : error.code, error.text));
       return;
     }
     if (this.#context.gate.open) await this.#pause(attempt);
+  }
+
+  get #unanswered(): number {
+    return this.#progress.step === 'written' ? this.#progress.unanswered : 0;
+  }
+
+  #countUnanswered(change: 1 | -1, form: EncodedMessage): void {
+    this.#progress = { step: 'written', form, unanswered: this.#unanswered + change };
   }
 
   /** The network may refuse a message for a time. It has not accepted it, so another attempt cannot duplicate it. */
@@ -260,8 +266,20 @@ export class SendTask {
   }
 
   #abandon(): SendResult {
-    return { kind: this.#attempted ? 'kept' : 'returned' };
+    return { kind: this.attempted ? 'kept' : 'returned' };
   }
+}
+
+/** The API records an attempt together with the built form. */
+function restoreProgress({ built, rendered_as, attempted_at }: ClaimedMessage): Progress {
+  if (built === null) return { step: 'claimed' };
+  const form = { bytes: Buffer.from(built, 'base64'), rendered_as, menu: null };
+  return attempted_at === null ? { step: 'built', form } : { step: 'written', form, unanswered: 1 };
+}
+
+/** The attempt did not reach the network, or the network refused it. */
+function isAnswer(error: unknown): error is SendFailure {
+  return error instanceof SendFailure && error.certain;
 }
 
 /**
