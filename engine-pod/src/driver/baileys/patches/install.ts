@@ -9,8 +9,7 @@ import { registerHooks } from 'node:module';
  *     4  repairs.ts           after Baileys is loaded: faults of Curve, SenderKeyState and SessionCipher
  *        └─ decryption-limits.ts   around the repairs ─▶ decryption-budget.ts, trim-sessions.ts
  *     5  network-trust.ts     when a driver is created
- *     6  lid-lookups.ts       with each Signal repository
- *     7  on each new socket   ignored-stanzas.ts, then write-guard.ts, then untyped-presence.ts, then
+ *     6  on each new socket   ignored-stanzas.ts, then write-guard.ts, then untyped-presence.ts, then
  *                             conversation-transactions.ts (it shares write-context.ts with the guard)
  *
  * Replacements save memory or garbage in every engine: Baileys loads modules that an engine never uses, and large ones
@@ -25,8 +24,6 @@ const REPLACEMENTS: { specifier: RegExp; by: string }[] = [
   // Telemetry, which an engine does not send.
   { specifier: /\/WAM\/index\.js$/, by: './replacements/empty.js' },
   { specifier: /^@cacheable\/node-cache$/, by: './replacements/node-cache.js' },
-  // Encodes stanzas into bytes instead of numbers.
-  { specifier: /^\.\/encode\.js$/, by: './replacements/encode.js' },
   // Passes keys as key objects.
   { specifier: /^crypto$/, by: './replacements/crypto.js' },
   // Bounds the size of decompressed data.

@@ -38,20 +38,9 @@ test('Baileys brings a release of pino of its own', () => {
   expect(existsSync(join(baileys, '../node_modules/pino/package.json'))).toBe(true);
 });
 
-test('stanzas are encoded into an array of numbers, byte by byte', () => {
-  expect(read('WABinary/encode.js')).toContain('for (const b of bytes) {\n            buffer.push(b);');
-  // The telemetry has a file of this name too, and is not loaded.
-  expect(importersOf('./encode.js').sort()).toEqual(['WABinary/index.js', 'WAM/index.js']);
-});
-
 test('libsignal stores records of the version that the engine reads', () => {
   const record = readFileSync(new URL(import.meta.resolve('libsignal/src/session_record.js')), 'utf8');
   expect(record).toContain(`const SESSION_RECORD_VERSION = '${RECORD_VERSION}'`);
-});
-
-test('a LID is looked up again for each access to a session', () => {
-  expect(read('Signal/libsignal.js').match(/await resolveLIDSignalAddress\(id\)/g)).toHaveLength(4);
-  expect(read('Signal/lid-mapping.js')).toContain('this.mappingCache.get(`pn:${pnUser}`)');
 });
 
 test('data is decompressed without a limit', () => {

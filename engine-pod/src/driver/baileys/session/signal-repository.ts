@@ -11,7 +11,6 @@ import { processClock } from '@gwk/core/clock';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from './store.js';
 import { JOURNAL, hashCiphertext, type Journal, type JournalEntry } from '../receive/journal.js';
-import { shortenLidLookups } from '../patches/lid-lookups.js';
 import {
   findOpenSession,
   migrateSessions,
@@ -38,7 +37,6 @@ export function createSignalRepository(
   return ({ creds }, logger, lookUpLids) => {
     const keys = new SignalTransactions(store);
     const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, lookUpLids);
-    shortenLidLookups(stock.lidMapping);
     const operations = new DurableOperations(journal, keys, { ...stock });
     const repository = Object.assign(stock, operations.overrides());
     return Object.assign(repository, { ahead: { ...repository, ...operations.aheadOverrides() } });

@@ -5,14 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import StockCache from '@cacheable/node-cache';
-import {
-  encodeBinaryNode as stockEncode,
-  proto as stockProto,
-  type BinaryNode,
-} from '@whiskeysockets/baileys';
+import { proto as stockProto } from '@whiskeysockets/baileys';
 import * as stockBridge from 'whatsapp-rust-bridge';
 import * as crypto from './crypto.js';
-import { encodeBinaryNode } from './encode.js';
 import * as bridge from './rust-bridge.js';
 import SlimCache from './node-cache.js';
 import * as zlib from './zlib.js';
@@ -53,72 +48,6 @@ describe('protocol buffers', () => {
     expect(Buffer.from(stockProto.Message.encode(message).finish())).toEqual(Buffer.from(bytes));
     const decoded = stockProto.Message.encode(slimProto.Message.decode(bytes)).finish();
     expect(Buffer.from(decoded)).toEqual(Buffer.from(bytes));
-  });
-});
-
-describe('stanzas', () => {
-  const random = (below: number): number => stockCrypto.randomInt(below);
-  const pick = <T>(values: readonly T[]): T => values[random(values.length)]!;
-  const characters = (set: string, length: number): string =>
-    Array.from({ length }, () => pick([...set])).join('');
-  const TEXTS: (() => string)[] = [
-    () => pick(['message', 'to', 'participants', 'pkmsg', 'receipt', '1080', 's.whatsapp.net', '']),
-    () => characters('0123456789-.', 1 + random(140)),
-    () => characters('0123456789ABCDEF', 1 + random(140)),
-    () => characters('abcXYZ 09é漢😀', random(300)),
-    () =>
-      `${characters('0123456789', random(14))}${pick(['', ':0', ':3', ':99', '_1', '_2:5'])}@${pick(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid', 'g.us', 'elsewhere'])}`,
-  ];
-  const text = (): string => pick(TEXTS)();
-  const bytes = (): Uint8Array => stockCrypto.randomBytes(pick([0, 1, 255, 256, 5_000]));
-  const children = (depth: number): BinaryNode[] =>
-    Array.from({ length: depth > 0 ? pick([0, 1, 3]) : 0 }, () => stanza(depth - 1));
-  function stanza(depth: number): BinaryNode {
-    const given = Array.from({ length: random(5) }, () => [
-      text(),
-      pick([text(), text(), undefined, null, 7]),
-    ]);
-    return {
-      tag: text() || 'iq',
-      attrs: Object.fromEntries(given) as Record<string, string>,
-      content: pick([() => undefined, text, bytes, () => new Uint8Array(bytes()), () => children(depth)])(),
-    };
-  }
-
-  test('are encoded alike', () => {
-    const nodes = Array.from({ length: 1_000 }, () => stanza(3));
-    expect(nodes.filter((node) => !encodeBinaryNode(node).equals(stockEncode(node)))).toEqual([]);
-  });
-
-  test.each([
-    ['300 children', Array.from({ length: 300 }, () => ({ tag: 'item', attrs: {} }))],
-    ['a megabyte', Buffer.alloc(1 << 20, 7)],
-    [
-      'children that are nothing',
-      [null, undefined, '', { tag: 'item', attrs: {} }] as unknown as BinaryNode[],
-    ],
-  ])('are encoded alike with %s', (_what, content) => {
-    const node = { tag: 'iq', attrs: {}, content };
-    expect(encodeBinaryNode(node).equals(stockEncode(node))).toBe(true);
-  });
-
-  test.each([
-    ['no tag', { tag: '', attrs: {} }],
-    [
-      'a child without a tag',
-      { tag: 'iq', attrs: {}, content: [Buffer.from('a')] as unknown as BinaryNode[] },
-    ],
-    ['content of another type', { tag: 'iq', attrs: {}, content: 7 as unknown as string }],
-  ])('are refused alike: %s', (_what, node) => {
-    const message = (encode: (node: BinaryNode) => unknown): unknown => {
-      try {
-        return encode(node);
-      } catch (error) {
-        return (error as Error).message;
-      }
-    };
-    expect(message(encodeBinaryNode)).toEqual(expect.any(String));
-    expect(message(encodeBinaryNode)).toBe(message(stockEncode));
   });
 });
 
