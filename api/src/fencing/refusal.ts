@@ -13,6 +13,10 @@ export class RefusalError extends Error {
   get status(): number {
     return REFUSALS[this.refusal];
   }
+
+  get body(): object {
+    return { error: this.refusal, ...this.more };
+  }
 }
 
 /** Refusal by gwk_fence; null: the caller holds the lease. */

@@ -133,24 +133,16 @@ describe('a channel to the internal API', () => {
 
   test('carries the small calls of engines', async () => {
     const requests = countRequests('/engine/renew');
-    await until(
-      async () => {
-        const before = requests.count;
-        await engine.call('renew', { connected: true });
-        return requests.count === before;
-      },
-      { what: 'a call without an HTTP request' },
-    );
+    await engine.call('renew', { connected: true });
     const entries = [{ type: 'creds', key: 'large', value: btoa('x'.repeat(MAX_CALL_BYTES)) }];
     const large = countRequests('/engine/session-write');
     await engine.call('session-write', { entries });
     expect(large.count).toBe(1);
-    const before = requests.count;
     expect(await readRefusal(engine.call('renew', { connected: true }))).toBe('answered');
     const { lease } = engine;
     engine.with({ ...lease, epoch: lease.epoch + 1 });
     expect(await readRefusal(engine.call('renew', { connected: true }))).toBe('fenced');
-    expect(requests.count).toBe(before);
+    expect(requests.count).toBe(0);
     for (const counter of [requests, large]) counter.stop();
   });
 });

@@ -104,7 +104,7 @@ export class CallChannels {
     this.#opening.add(socket);
     const caller = await this.#admit(request);
     this.#opening.delete(socket);
-    if (typeof caller === 'number') return refuse(socket, caller);
+    if (caller instanceof RefusalError) return refuse(socket, caller);
     socket.off('error', onError);
     this.#server.handleUpgrade(request, socket, head, (channel) => {
       this.#replaceOldest(caller.instanceId);
@@ -113,13 +113,12 @@ export class CallChannels {
     });
   }
 
-  /** Returns the caller, or the HTTP status of the refusal. */
-  async #admit({ headers }: IncomingMessage): Promise<Pick<EngineCaller, 'instanceId'> | number> {
+  async #admit({ headers }: IncomingMessage): Promise<Pick<EngineCaller, 'instanceId'> | RefusalError> {
     try {
       const caller = await this.#options.authenticate(headers.authorization);
-      return this.#isClosing ? 503 : caller;
+      return this.#isClosing ? new RefusalError('unavailable') : caller;
     } catch (error) {
-      return error instanceof RefusalError ? error.status : 503;
+      return error instanceof RefusalError ? error : new RefusalError('unavailable');
     }
   }
 
@@ -185,7 +184,13 @@ function readCall(data: Buffer): ChannelCall | undefined {
   }
 }
 
-function refuse(socket: Socket, status: number): void {
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
-  socket.end(head, () => socket.destroy());
+function refuse(socket: Socket, { status, body }: RefusalError): void {
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(text)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }

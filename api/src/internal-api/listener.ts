@@ -171,7 +171,7 @@ async function answerCall(
     );
   } catch (error) {
     const refusal = toRefusal(deps, path, error);
-    await send(refusal.status, JSON.stringify(describe(refusal)));
+    await send(refusal.status, JSON.stringify(refusal.body));
   }
 }
 
@@ -189,7 +189,7 @@ async function respond(
     const refusal = toRefusal(deps, pathOf(request), error);
     // The unread rest of a refused body would precede the next request on this connection.
     if (!request.complete) response.setHeader('connection', 'close');
-    send(response, refusal.status, describe(refusal));
+    send(response, refusal.status, refusal.body);
   }
 }
 
@@ -198,8 +198,6 @@ function toRefusal({ log }: InternalDeps, route: string, error: unknown): Refusa
   log.error({ route, err: error }, 'internal call failed');
   return new RefusalError('unavailable');
 }
-
-const describe = ({ refusal, more }: RefusalError) => ({ error: refusal, ...more });
 
 /** Resolves once the answer has left or its connection is closed. */
 async function sendAndWait(response: ServerResponse, text: string): Promise<undefined> {

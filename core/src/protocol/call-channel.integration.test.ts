@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { LEAVE_CODE, type ChannelCall } from './call-channel.js';
+import { LEAVE_CODE, MAX_CHANNEL_BODY_BYTES, type ChannelCall } from './call-channel.js';
 import { EngineClient, InternalApiUnreachable } from './internal-client.js';
 
 const TIMEOUT_MS = 7_000;
@@ -15,14 +15,14 @@ let server: Server;
 let client: EngineClient;
 let clock: ManualClock;
 let requests: number;
-let refused: number;
-let acceptsChannels: boolean;
+/** Answer to requests to open a channel; null: opens it. */
+let refusal: { status: number; body: string } | null;
 let channels: WebSocket[];
 let calls: (ChannelCall & { channel: WebSocket })[];
 
 beforeEach(async () => {
   clock = new ManualClock();
-  [requests, refused, acceptsChannels, channels, calls] = [0, 0, true, [], []];
+  [requests, refusal, channels, calls] = [0, null, [], []];
   server = createServer((request, response) => {
     requests++;
     request.resume();
@@ -30,9 +30,11 @@ beforeEach(async () => {
   });
   const sockets = new WebSocketServer({ noServer: true });
   server.on('upgrade', (request, socket: Socket, head) => {
-    if (!acceptsChannels) {
-      refused++;
-      return socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    if (refusal) {
+      const { status, body } = refusal;
+      return socket.end(
+        `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
     }
     sockets.handleUpgrade(request, socket, head, (channel) => {
       channels.push(channel);
@@ -55,16 +57,12 @@ afterEach(async () => {
 
 const renew = (traceparent?: string) => client.call('renew', RENEWAL, undefined, traceparent);
 
-/** Calls by HTTP until a call uses the channel. Returns that call and its answer. */
+/** Returns a call when it has arrived, and its answer. */
 async function renewOverChannel(): Promise<{ call: (typeof calls)[number]; answer: Promise<unknown> }> {
   const before = calls.length;
-  for (;;) {
-    const sent = requests;
-    const answer = renew().catch((error: unknown) => error);
-    await until(() => requests > sent || calls.length > before, { what: 'the call', everyMs: 1 });
-    if (calls.length > before) return { call: calls.at(-1)!, answer };
-    await answer;
-  }
+  const answer = renew().catch((error: unknown) => error);
+  await until(() => calls.length > before, { what: 'the call', everyMs: 1 });
+  return { call: calls.at(-1)!, answer };
 }
 
 const reply = ({ channel, id }: (typeof calls)[number], more: object = {}) =>
@@ -115,16 +113,55 @@ test.each([
   expect(await answer).toMatchObject(expected);
 });
 
-test('uses HTTP while the API refuses the channel, and asks again after 10 s', async () => {
-  acceptsChannels = false;
-  expect(await renew()).toEqual({ over: 'http' });
-  await until(() => refused === 1, { what: 'the refusal' });
-  clock.advance(9_999);
-  expect(await renew()).toEqual({ over: 'http' });
-  acceptsChannels = true;
-  clock.advance(1);
+test.each([
+  ['the token', 401, '{"error":"unauthorized"}', { refusal: 'unauthorized' }],
+  [
+    'more channels',
+    503,
+    '{"error":"unavailable","retry_after_ms":5000}',
+    { name: 'InternalApiUnreachable', retryAfterMs: 5_000 },
+  ],
+  ['channels', 404, '', { name: 'InternalApiUnreachable' }],
+  ['as a proxy', 403, '<html>', { name: 'InternalApiUnreachable' }],
+])(
+  'throws while the API refuses %s, and opens the channel at the next call',
+  async (_, status, body, expected) => {
+    refusal = { status, body };
+    expect(
+      await Promise.all([renew(), renew()].map((call) => call.catch((error: unknown) => error))),
+    ).toEqual([expect.objectContaining(expected), expect.objectContaining(expected)]);
+    refusal = null;
+    await openChannel();
+    expect(requests).toBe(0);
+  },
+);
+
+test('throws while nothing listens, and opens the channel at the next call', async () => {
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  await expect(renew()).rejects.toThrow(InternalApiUnreachable);
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   await openChannel();
-  expect(refused).toBe(1);
+});
+
+test('a call that waits for the channel ends by its timeout', async () => {
+  server.removeAllListeners('upgrade');
+  const upgraded = once(server, 'upgrade');
+  const call = expect(renew()).rejects.toThrow('timeout');
+  const [, socket] = (await upgraded) as [unknown, Socket];
+  clock.advance(TIMEOUT_MS);
+  await call;
+  socket.destroy();
+});
+
+test('sends a call with a large body by HTTP, and one of the limit over the channel', async () => {
+  const holder = (size: number) => 'x'.repeat(size - JSON.stringify({ ...RENEWAL, holder: '' }).length);
+  const large = { ...RENEWAL, holder: holder(MAX_CHANNEL_BODY_BYTES + 1) };
+  expect(await client.call('renew', large)).toEqual({ over: 'http' });
+  expect([requests, channels.length]).toEqual([1, 0]);
+  void client.call('renew', { ...RENEWAL, holder: holder(MAX_CHANNEL_BODY_BYTES) }).catch(() => undefined);
+  await until(() => calls.length === 1, { what: 'the call' });
+  expect(requests).toBe(1);
 });
 
 test.each([
@@ -139,12 +176,23 @@ test.each([
   expect(await openChannel()).not.toBe(channel);
 });
 
-test('sends calls by HTTP that a leaving API did not run', async () => {
+test('sends a call that a leaving API did not run over another connection', async () => {
   const channel = await openChannel();
-  const { answer } = await renewOverChannel();
+  const { call, answer } = await renewOverChannel();
   channel.close(LEAVE_CODE);
-  expect(await answer).toEqual({ over: 'http' });
-  expect(await openChannel()).not.toBe(channel);
+  await until(() => calls.length === 3, { what: 'the call again' });
+  const again = calls[2]!;
+  expect([again.channel === channel, again.body]).toEqual([false, call.body]);
+  reply(again);
+  expect(await answer).toEqual({ over: 'channel' });
+});
+
+test('throws for a call that two connections leave', async () => {
+  const { call, answer } = await renewOverChannel();
+  call.channel.close(LEAVE_CODE);
+  await until(() => calls.length === 2, { what: 'the call again' });
+  calls[1]!.channel.close(LEAVE_CODE);
+  expect(await answer).toBeInstanceOf(InternalApiUnreachable);
 });
 
 test('a timeout of one call leaves the others their time, and later calls another connection', async () => {
@@ -179,14 +227,4 @@ test('a closed client ends its connection and the calls that wait', async () => 
   client.close();
   expect(await answer).toBeInstanceOf(InternalApiUnreachable);
   await closed;
-});
-
-test('a connection that answers no call counts as one that did not open', async () => {
-  const { call, answer } = await renewOverChannel();
-  call.channel.terminate();
-  expect(await answer).toBeInstanceOf(InternalApiUnreachable);
-  for (let calls = 0; calls < 3; calls++) expect(await renew()).toEqual({ over: 'http' });
-  expect(channels).toHaveLength(1);
-  clock.advance(10_000);
-  await openChannel();
 });

@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import { backoffDelay } from '../async/backoff.js';
 import type { Clock } from '../clock.js';
 
 /**
@@ -7,13 +7,15 @@ import type { Clock } from '../clock.js';
  * in each direction, a ChannelCall and a ChannelAnswer. An HTTP exchange takes an engine about three times as long,
  * mostly for headers.
  *
- * The channel opens at the first call, and again after it closed. Until it is open, calls use HTTP. So an API without
- * channels, or a proxy that does not support them, is no error.
+ * The channel opens at the first call, and again after it closed. Calls wait for it. If it cannot open, they fail as in
+ * any outage of the API.
  */
 export const CHANNEL_PATH = '/engine/calls';
 
-/** Limit of a frame to the API, in bytes. The channel sends no larger call; those use HTTP. */
+/** Limit of a frame to the API, in bytes. */
 export const MAX_CALL_BYTES = 64 * 1024;
+/** Larger bodies go by HTTP. The rest of a frame is for id, route and trace. */
+export const MAX_CHANNEL_BODY_BYTES = MAX_CALL_BYTES - 1024;
 
 /** Close code 1001 of RFC 6455: the API stops, or needs the connection. It has answered the calls that it ran, and has run no other. */
 export const LEAVE_CODE = 1001;
@@ -39,20 +41,28 @@ interface CallChannelOptions {
   ca: string | undefined;
   /** Limit of an answer, in bytes. */
   maxAnswerBytes: number;
+  /** The API, or a proxy before it, answers in HTTP instead of opening a channel. Never rejects. */
+  readRefusal: (response: IncomingMessage) => Promise<Error>;
   clock: Clock;
 }
 
+interface CallOptions {
+  timeoutMs: number;
+  traceparent: string | null | undefined;
+}
+
+type Answer = Omit<ChannelAnswer, 'id'>;
+
 interface Connection {
-  socket: WebSocket;
-  /** Calls without an answer, by id. */
-  waiting: Map<number, PromiseWithResolvers<ChannelAnswer | undefined>>;
+  opened: Promise<WebSocket>;
+  socket?: WebSocket;
+  /** Calls without an answer, by id. Resolves to undefined if the API has not run the call. */
+  waiting: Map<number, PromiseWithResolvers<Answer | undefined>>;
   /** From now on further calls use another connection. */
   endsAt: number;
 }
 
 const OPEN_TIMEOUT_MS = 5_000;
-/** After connections that did not open or answered no call: behind some proxies that stays so. */
-const REOPEN = { firstMs: 10_000, maxMs: 600_000 };
 /** So that engines spread over new replicas of the API. */
 const MAX_AGE_MS = 10 * 60_000;
 
@@ -60,76 +70,91 @@ export class CallChannel {
   readonly #options: CallChannelOptions;
   #connection: Connection | undefined;
   #lastId = 0;
-  #mayOpenAt = -Infinity;
-  /** Connections since the last answer. */
-  #unanswered = 0;
+  #isClosed = false;
 
   constructor(options: CallChannelOptions) {
     this.#options = options;
   }
 
   /**
-   * @param body JSON
-   * @returns undefined if the API did not get the call, or did not run it: the caller must use HTTP
-   * @throws Error when there is no answer in time, or the connection closes first
+   * @param body JSON, at most MAX_CHANNEL_BODY_BYTES
+   * @throws Error when there is no answer in time, or the connection does not open or closes first
    */
-  async call(
-    route: string,
-    body: string,
-    { timeoutMs, traceparent }: { timeoutMs: number; traceparent: string | null | undefined },
-  ): Promise<ChannelAnswer | undefined> {
-    const connection = this.#findOpen();
-    if (!connection) return undefined;
-    const id = ++this.#lastId;
+  async call(route: string, body: string, { timeoutMs, traceparent }: CallOptions): Promise<Answer> {
+    const { clock } = this.#options;
     const trace = traceparent ? `"traceparent":${JSON.stringify(traceparent)},` : '';
-    const text = `{"id":${id},"route":${JSON.stringify(route)},${trace}"body":${body}}`;
-    if (Buffer.byteLength(text) > MAX_CALL_BYTES) return undefined;
-    const { socket, waiting } = connection;
-    const answer: ReturnType<typeof waiting.get> = Promise.withResolvers();
+    const frame = `"route":${JSON.stringify(route)},${trace}"body":${body}}`;
+    const endsAt = clock.now() + timeoutMs;
+    // A leaving API has not run the call. Another connection reaches another replica.
+    const answer = (await this.#send(frame, timeoutMs)) ?? (await this.#send(frame, endsAt - clock.now()));
+    if (!answer) throw new Error('the internal API closes its connections');
+    return answer;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#connection?.socket?.terminate();
+  }
+
+  /**
+   * @param frame without its id
+   * @returns undefined if the API has not run the call
+   */
+  async #send(frame: string, timeoutMs: number): Promise<Answer | undefined> {
+    const connection = this.#findConnection();
+    const answer: PromiseWithResolvers<Answer | undefined> = Promise.withResolvers();
+    // Until the connection is open, nothing else awaits it.
+    answer.promise.catch(() => undefined);
+    const id = ++this.#lastId;
+    connection.waiting.set(id, answer);
     const cancel = this.#options.clock.after(timeoutMs, () => {
       // The connection may be dead. Calls that still wait for it end by their own timeouts.
       this.#retire(connection);
       answer.reject(new Error('timeout'));
     });
-    waiting.set(id, answer);
-    socket.send(text);
     try {
+      const sent = connection.opened.then((socket) => {
+        // Its time may be over.
+        if (connection.waiting.has(id)) socket.send(`{"id":${id},${frame}`);
+      });
+      await Promise.race([sent, answer.promise]);
       return await answer.promise;
     } finally {
       cancel();
-      waiting.delete(id);
+      connection.waiting.delete(id);
       if (this.#connection !== connection) this.#retire(connection);
     }
   }
 
-  close(): void {
-    this.#mayOpenAt = Infinity;
-    this.#connection?.socket.terminate();
-  }
-
-  #findOpen(): Connection | undefined {
-    const now = this.#options.clock.now();
-    if (this.#connection && now >= this.#connection.endsAt) this.#retire(this.#connection);
-    if (!this.#connection && now >= this.#mayOpenAt) {
-      this.#mayOpenAt = now + backoffDelay(REOPEN, ++this.#unanswered);
-      // Errors here, of the certificate authority for example, are those of HTTP too, which reports them.
-      this.#open().catch(() => undefined);
-    }
-    const { socket } = this.#connection ?? {};
-    return socket && socket.readyState === socket.OPEN ? this.#connection : undefined;
+  #findConnection(): Connection {
+    const current = this.#connection;
+    if (current && this.#options.clock.now() >= current.endsAt) this.#retire(current);
+    return (this.#connection ??= this.#open());
   }
 
   /** Uses the connection for no further call, and closes it after its last one. */
   #retire(connection: Connection): void {
     if (this.#connection === connection) this.#connection = undefined;
-    if (connection.waiting.size === 0) connection.socket.terminate();
+    if (connection.waiting.size === 0) connection.socket?.terminate();
   }
 
-  async #open(): Promise<void> {
+  #open(): Connection {
+    const endsAt = this.#options.clock.now() + MAX_AGE_MS * (0.9 + 0.2 * Math.random());
+    const opened: PromiseWithResolvers<WebSocket> = Promise.withResolvers();
+    opened.promise.catch(() => undefined);
+    const connection: Connection = { opened: opened.promise, waiting: new Map(), endsAt };
+    this.#connect(connection, opened).catch((error: unknown) => {
+      opened.reject(error);
+      this.#retire(connection);
+    });
+    return connection;
+  }
+
+  async #connect(connection: Connection, opened: PromiseWithResolvers<WebSocket>): Promise<void> {
     // The operator shares the module that imports this one, and needs no WebSocket.
     const { WebSocket } = await import('ws');
-    if (this.#mayOpenAt === Infinity) return;
-    const { baseUrl, token, ca, maxAnswerBytes, clock } = this.#options;
+    if (this.#isClosed) throw new Error('the client is closed');
+    const { baseUrl, token, ca, maxAnswerBytes, readRefusal } = this.#options;
     const socket = new WebSocket(new URL(CHANNEL_PATH, baseUrl.replace(/^http/, 'ws')), {
       headers: { authorization: `Bearer ${token}` },
       ca,
@@ -137,36 +162,44 @@ export class CallChannel {
       maxPayload: maxAnswerBytes,
       perMessageDeflate: false,
     });
-    const endsAt = clock.now() + MAX_AGE_MS * (0.9 + 0.2 * Math.random());
-    const connection: Connection = { socket, waiting: new Map(), endsAt };
-    this.#connection = connection;
-    let failure = new Error('the connection closed');
-    socket.on('error', (error) => (failure = error));
+    connection.socket = socket;
+    let failure: Error | undefined;
+    socket.on('error', (error) => (failure ??= error));
+    socket.on('unexpected-response', (_request, response) => {
+      void readRefusal(response).then((refusal) => {
+        failure ??= refusal;
+        socket.terminate();
+      });
+    });
     // The timers of calls keep the process running. An idle connection must not.
     socket.on('upgrade', (response) => response.socket.unref());
-    socket.on('message', (data) => this.#take(connection, data as Buffer));
+    socket.on('open', () => {
+      opened.resolve(socket);
+      // Its calls may have ended meanwhile.
+      if (this.#connection !== connection) this.#retire(connection);
+    });
+    socket.on('message', (data) => receive(connection, socket, data as Buffer));
     socket.on('close', (code) => {
       if (this.#connection === connection) this.#connection = undefined;
+      const reason = failure ?? new Error('the connection closed');
+      opened.reject(reason);
       for (const { resolve, reject } of connection.waiting.values())
         if (code === LEAVE_CODE) resolve(undefined);
-        else reject(failure);
+        else reject(reason);
     });
-  }
-
-  #take({ socket, waiting }: Connection, data: Buffer): void {
-    const answer = parseAnswer(data);
-    if (!answer) return socket.terminate();
-    if (this.#mayOpenAt < Infinity) this.#mayOpenAt = -Infinity;
-    this.#unanswered = 0;
-    waiting.get(answer.id)?.resolve(answer);
   }
 }
 
-/** Undefined for what is no answer. */
-function parseAnswer(data: Buffer): ChannelAnswer | undefined {
+function receive({ waiting }: Connection, socket: WebSocket, data: Buffer): void {
+  const answer = parseJson(data) as ChannelAnswer | null | undefined;
+  if (typeof answer?.id !== 'number') return socket.terminate();
+  waiting.get(answer.id)?.resolve(answer);
+}
+
+/** Undefined for what is not JSON. */
+function parseJson(data: Buffer): unknown {
   try {
-    const answer = JSON.parse(data.toString()) as ChannelAnswer | null;
-    return typeof answer?.id === 'number' ? answer : undefined;
+    return JSON.parse(data.toString());
   } catch {
     return undefined;
   }

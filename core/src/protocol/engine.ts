@@ -8,9 +8,10 @@ import { RECEIPT_FIELDS, SENT_FIELDS } from '../resources/message.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 
 /**
- * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, or small calls over a
- * WebSocket (call-channel.ts), authenticated by the token of one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the
- * API answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
+ * The routes of the internal API for engines, authenticated by the token of one pod of an instance. A call with a small
+ * body goes by a WebSocket (call-channel.ts), another one by HTTP: `POST {base}/engine/<route>` with JSON. The API takes
+ * any call either way. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the API
+ * answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
  *
  * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas;
  * the engine imports only their types, and so does not load zod.

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EngineClient, InternalApiRefusal, InternalApiUnreachable } from './internal-client.js';
+import { OperatorClient, InternalApiRefusal, InternalApiUnreachable } from './internal-client.js';
 
 let server: Server;
-let client: EngineClient;
+let client: OperatorClient;
 let answer: { status: number; body: string };
 
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  client = new EngineClient({ baseUrl, token: 'a-token', timeoutMs: 120_000 });
+  client = new OperatorClient({ baseUrl, token: 'a-token', timeoutMs: 120_000 });
 });
 
 afterAll(() => {
@@ -24,7 +24,7 @@ afterAll(() => {
 
 const failure = async (status: number, body: string): Promise<unknown> => {
   answer = { status, body };
-  return client.call('acquire', { pod: 'a', version: 'b' }).catch((error: unknown) => error);
+  return client.call('observe', {} as never).catch((error: unknown) => error);
 };
 
 test('throws InternalApiRefusal for a code of the internal API', async () => {

@@ -9,7 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { processClock, type Clock } from '../clock.js';
 import { http } from '../node-http.js';
-import { CallChannel } from './call-channel.js';
+import { CallChannel, MAX_CHANNEL_BODY_BYTES } from './call-channel.js';
 import type {
   EngineRequest,
   EngineResponse,
@@ -100,7 +100,7 @@ class InternalClient {
       send(call);
     });
     if (response.statusCode === 200) return response;
-    throw toError(response.statusCode ?? 0, parseJson(await readAll(response)));
+    throw await readError(response);
   }
 
   protected async post(
@@ -143,6 +143,10 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+async function readError(response: IncomingMessage): Promise<Error> {
+  return toError(response.statusCode ?? 0, parseJson(await readAll(response)));
+}
+
 function toError(status: number, body: unknown): InternalApiRefusal | InternalApiUnreachable {
   const { error, retry_after_ms: retryAfterMs } = (body ?? {}) as {
     error?: unknown;
@@ -179,7 +183,11 @@ export class EngineClient extends InternalClient {
     super(options);
     const { baseUrl, token, ca } = options;
     const clock = options.clock ?? processClock;
-    this.#channel = new CallChannel({ baseUrl, token, ca, maxAnswerBytes: MAX_ANSWER_BYTES, clock });
+    const readRefusal = (response: IncomingMessage) => readError(response).catch((error: Error) => error);
+    this.#channel = new CallChannel({
+      ...{ baseUrl, token, ca, readRefusal, clock },
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    });
   }
 
   override close(): void {
@@ -208,7 +216,10 @@ export class EngineClient extends InternalClient {
     return JSON.parse(await readAll(response)) as MediaUploadResponse;
   }
 
-  /** @throws InternalApiRefusal, InternalApiUnreachable */
+  /**
+   * Small calls go by the channel, and others by HTTP.
+   * @throws InternalApiRefusal, InternalApiUnreachable
+   */
   async call<R extends EngineRoute>(
     route: R,
     body: EngineRequest<R>,
@@ -216,11 +227,13 @@ export class EngineClient extends InternalClient {
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
     const text = JSON.stringify(body);
-    const answer = await this.#channel.call(route, text, { timeoutMs, traceparent }).catch((error: Error) => {
-      throw new InternalApiUnreachable(error.message);
-    });
-    if (!answer)
+    if (Buffer.byteLength(text) > MAX_CHANNEL_BODY_BYTES)
       return (await this.post(`/engine/${route}`, text, timeoutMs, traceparent)) as EngineResponse<R>;
+    const answer = await this.#channel.call(route, text, { timeoutMs, traceparent }).catch((error: Error) => {
+      throw error instanceof InternalApiRefusal || error instanceof InternalApiUnreachable
+        ? error
+        : new InternalApiUnreachable(error.message);
+    });
     if (answer.status !== 200) throw toError(answer.status, answer.body);
     return answer.body as EngineResponse<R>;
   }

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { CHANNEL_PATH, type ChannelCall } from '@gwk/core/protocol/call-channel';
 import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
 import type { AcquiredLease } from '@gwk/engine-pod/internal-api/lease';
+import { WebSocketServer, type WebSocket } from 'ws';
 import { ScriptedQueue } from './scripted-queue.js';
 
 /**
@@ -48,6 +50,7 @@ export class ScriptedInternalApi {
   /** Values of the session store by key. */
   readonly session = new Map<string, string>();
   readonly #server: Server;
+  readonly #channels = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   epoch = 0;
   #port: number;
 
@@ -57,6 +60,16 @@ export class ScriptedInternalApi {
     this.messagesPerMinute = options.messagesPerMinute ?? 60_000;
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
+    });
+    this.#server.on('upgrade', (request, socket, head) => {
+      if (request.url !== CHANNEL_PATH) return socket.destroy();
+      this.#channels.handleUpgrade(request, socket, head, (channel) => {
+        channel.on('message', (data: Buffer) => {
+          this.#answerOn(channel, JSON.parse(data.toString()) as ChannelCall).catch(() =>
+            channel.terminate(),
+          );
+        });
+      });
     });
   }
 
@@ -85,13 +98,14 @@ export class ScriptedInternalApi {
   async down(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    this.#server.closeAllConnections();
+    this.cutOff();
     await closed;
   }
 
   /** Fails the calls in progress. */
   cutOff(): void {
     this.#server.closeAllConnections();
+    for (const channel of this.#channels.clients) channel.terminate();
   }
 
   of(route: string): Call[] {
@@ -109,23 +123,33 @@ export class ScriptedInternalApi {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
-    const call = {
-      route: (request.url ?? '').replace('/engine/', ''),
-      body,
-      at: performance.now(),
-      answered: false,
-    };
+    const answer = await this.#decide((request.url ?? '').replace('/engine/', ''), body);
+    if (answer === 'hang') return;
+    if (answer === 'lose-reply') response.destroy();
+    else response.writeHead(answer.status).end(JSON.stringify(answer.body));
+  }
+
+  /** A lost reply closes the channel, and so fails the other calls that wait on it. */
+  async #answerOn(channel: WebSocket, { id, route, body }: ChannelCall): Promise<void> {
+    const answer = await this.#decide(route, body as Record<string, unknown>);
+    if (answer === 'hang') return;
+    if (answer === 'lose-reply') channel.terminate();
+    else channel.send(JSON.stringify({ id, ...answer }));
+  }
+
+  async #decide(
+    route: string,
+    body: Record<string, unknown>,
+  ): Promise<'hang' | 'lose-reply' | { status: number; body: unknown }> {
+    const call = { route, body, at: performance.now(), answered: false };
     this.calls.push(call);
     const fate = await this.fault(call);
-    if (fate === 'hang') return;
-    if (fate !== 'answer' && fate !== 'lose-reply') {
-      response.writeHead(REFUSALS[fate]).end(JSON.stringify({ error: fate, retry_after_ms: 300 }));
-      return;
-    }
-    const answer = JSON.stringify(this.#answer(call));
+    if (fate === 'hang') return fate;
+    if (fate !== 'answer' && fate !== 'lose-reply')
+      return { status: REFUSALS[fate], body: { error: fate, retry_after_ms: 300 } };
+    const answer = this.#answer(call);
     call.answered = fate === 'answer';
-    if (fate === 'lose-reply') response.destroy();
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+    return fate === 'answer' ? { status: 200, body: answer } : fate;
   }
 
   #answer({ route, body }: Call): unknown {
