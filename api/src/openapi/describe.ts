@@ -1,11 +1,11 @@
-import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
-import { SCOPES } from '@gwk/core/scopes';
+import { ROLES } from '@gwk/core/roles';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
 import { idKindOf, type Operation } from '../http/operation.js';
 import { makeExample } from './examples.js';
+import { mayCall } from './permissions.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** Describes one operation from its row in the table. */
@@ -183,12 +183,8 @@ const isOfAccount = (operation: Operation): boolean =>
 const isOfPlatform = ({ person }: Operation): boolean => person === 'platform-admin';
 
 /** Some role may not call it. */
-const isRefusedToRole = ({ person }: Operation): boolean =>
-  [...PERMISSIONS, ...SCOPES].some((right) => right === person) &&
-  ROLES.some((role) => {
-    const { scopes, permissions } = ROLE_RIGHTS[role];
-    return ![...scopes, ...permissions].some((right) => right === person);
-  });
+const isRefusedToRole = (operation: Operation): boolean =>
+  isOfAccount(operation) && ROLES.some((role) => !mayCall(operation, { role }));
 
 /** Properties of an operation and the problems that they imply. */
 const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readonly ProblemCode[] }[] = [

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { fromPublicId } from '@gwk/core/ids';
-import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
@@ -75,45 +74,10 @@ function expectProblem(answer: Answer<Body>, code: ProblemCode): void {
   ]);
 }
 
-describe('authorization', () => {
-  const keyed = only(({ scope }) => scope !== null);
-
-  test.each(keyed)('$title without a key: unauthorized', async ({ operation }) => {
-    const request = sample(operation, ABSENT_IDS);
-    const answer = await call(api.client(null), request);
-    expectProblem(answer, 'unauthorized');
-    expect(answer.body.instance).toBe(request.path);
-  });
-
-  test.each(keyed)('$title with every scope but its own: insufficient-scope', async ({ operation }) => {
-    const scopes = SCOPES.filter((scope) => scope !== operation.scope && scope !== operation.orScope);
-    const lacking = await api.clientOf(account, { scopes });
-    // The body is not validated first.
-    const answer = await call(lacking, sample(operation), { body: operation.body && '{' });
-    expectProblem(answer, 'insufficient-scope');
-    expect(answer.body.required_scope).toBe(operation.scope);
-  });
-
-  test.each(keyed)('$title with its scope alone is allowed', async ({ operation }) => {
-    for (const scope of [operation.scope, operation.orScope].filter((one) => one !== undefined)) {
-      const sufficient = await api.clientOf(account, { scopes: [scope as Scope] });
-      const answer = await call(sufficient, sample(operation, ABSENT_IDS), { body: operation.body && '{' });
-      expect([401, 403]).not.toContain(answer.status);
-    }
-  });
-
+describe('the caller', () => {
   test.each(only(({ scope }) => scope === null))('$title needs no key', async ({ operation }) => {
     expect((await call(api.client(null), sample(operation))).status).toBe(operation.status);
   });
-
-  test.each(only(({ unrestricted }) => unrestricted === true))(
-    '$title with a key restricted to instances: forbidden',
-    async ({ operation }) => {
-      const instances = [fromPublicId('instance', world.ids['instance_id']!)!];
-      const restricted = await api.clientOf(account, { instances });
-      expectProblem(await call(restricted, sample(operation)), 'forbidden');
-    },
-  );
 
   test.each(rows)('$title above the requests per minute: rate-limited', async ({ operation }) => {
     const limited = await api.clientOf(await api.account({ requestsPerMinute: 1 }));
