@@ -1,9 +1,9 @@
 # Images of the programs: docker build --target api|worker|decoder|operator|engine .
-# All are Debian 13. Renovate adds their digests.
-ARG NODE_IMAGE=docker.io/library/node:24-trixie
-ARG DEBIAN_IMAGE=docker.io/library/debian:13
+# All are Debian 13. Renovate renews their digests.
+ARG NODE_IMAGE=docker.io/library/node:24-trixie@sha256:be40f6a87b9b22215ddb20da0a2320a5c6d583fe3ee3b0024d9fa4f05b40c8fd
+ARG DEBIAN_IMAGE=docker.io/library/debian:13@sha256:34cd9e9fd437c0a095ec39cb2e73422c9f30821b0d0848ed74fd0d43bae4d958
 # Debian's C and C++ libraries and certificate authorities; no shell and no package manager. Its user is 65532.
-ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian13:nonroot
+ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian13:nonroot@sha256:54df941ed0d06a1bd95ef5e0ce391fd8d9f94b64782dc9a60062727849ee3f97
 
 # Programs of the decoder: ffmpeg with few formats, and what limits it. Debian's own ffmpeg loads 210 libraries (230 MB).
 FROM ${DEBIAN_IMAGE} AS programs
