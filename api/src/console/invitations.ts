@@ -154,7 +154,10 @@ async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string):
       AND action = 'invitation.create' AND created_at > now() - interval '1 day'
     ORDER BY id DESC OFFSET ${PER_DAY - 1} LIMIT 1`;
   if (!limiting) return;
-  const detail = `A conta já convidou ${PER_DAY} pessoas nas últimas 24 horas.`;
+  const detail = {
+    pt: `A conta já convidou ${PER_DAY} pessoas nas últimas 24 horas.`,
+    en: `The account has invited ${PER_DAY} people in the last 24 hours.`,
+  };
   throw new Problem('rate-limited', { retryAfter: limiting.seconds, detail });
 }
 

@@ -1,5 +1,6 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
+import { LANGUAGES } from '@gwk/core/language';
 import {
   ConsoleInstanceList,
   ConsoleInstanceListQuery,
@@ -101,7 +102,7 @@ const readWork = (db: Database, instances: readonly Instance[]): Promise<Work[]>
 async function readCachedHealth(services: Services, instance: Instance): Promise<Health> {
   const known = healthById.get(instance.id);
   if (known) return known;
-  const { score, risk } = await readHealth(services, instance);
+  const { score, risk } = await readHealth(services, instance, LANGUAGES[0]);
   healthById.set(instance.id, { score, risk });
   return { score, risk };
 }

@@ -27,7 +27,10 @@ const createPortalHandoff = operation({
     const baseUrl = findConsoleUrl(config);
     const link = await db.$transaction(async (tx) => {
       const user = await tx.user.findUnique({ where: { email } });
-      if (!user) throw new Problem('not-found', { detail: 'Nenhuma pessoa tem este e-mail.' });
+      if (!user)
+        throw new Problem('not-found', {
+          detail: { pt: 'Nenhuma pessoa tem este e-mail.', en: 'Nobody has this e-mail.' },
+        });
       const accountId = account === null ? null : await findAccount(tx, user, account);
       const entry = { actor: 'platform', accountId, action: 'user.handoff', subject: user.id };
       await audit(tx, { ...entry, detail: { seconds: SECONDS } });

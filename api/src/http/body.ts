@@ -15,7 +15,9 @@ const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b
 /** Refusal of a body over the limit. The connection closes without reading the rest. */
 class BodyTooLarge extends Problem {
   constructor() {
-    super('file-too-large', { detail: 'O corpo JSON excede 1 MB.' });
+    super('file-too-large', {
+      detail: { pt: 'O corpo JSON excede 1 MB.', en: 'The JSON body exceeds 1 MB.' },
+    });
   }
 }
 
@@ -82,27 +84,27 @@ export function readChunks(req: IncomingMessage, take: (bytes: number) => void):
 
 function checkHeaders({ headers }: IncomingMessage): void {
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-    throw malformed('content-type', 'O corpo deve ser application/json, em UTF-8.');
+    throw malformed('content-type', 'The body must be application/json in UTF-8.');
   }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw malformed('content-encoding', 'O corpo não deve estar comprimido.');
+    throw malformed('content-encoding', 'The body must not be compressed.');
   }
 }
 
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw malformed('utf-8', 'O corpo deve estar em UTF-8 válido.');
+  if (!isUtf8(bytes)) throw malformed('utf-8', 'The body must be valid UTF-8.');
   const text = bytes.toString('utf8');
   checkStructure(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw malformed('json', 'O corpo não é JSON válido.');
+    throw malformed('json', 'The body is not valid JSON.');
   }
   // Search the parsed value only if the text has the escape, which may also be an escaped backslash before `u0000`.
   if (text.includes('\\u0000') && containsNul(value)) {
-    throw malformed('nul', 'O corpo não pode conter o caractere NUL.');
+    throw malformed('nul', 'The body must not contain the character NUL.');
   }
   return value;
 }
@@ -122,10 +124,10 @@ function checkStructure(text: string): void {
     else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
       // Its first field or item; the commas count the others.
       values++;
-      if (++depth > MAX_DEPTH) throw malformed('depth', 'O corpo está aninhado demais.');
+      if (++depth > MAX_DEPTH) throw malformed('depth', 'The body is nested too deeply.');
     } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--;
   }
-  if (values > MAX_VALUES) throw malformed('too-many', 'O corpo tem campos ou itens demais.');
+  if (values > MAX_VALUES) throw malformed('too-many', 'The body has too many fields or items.');
 }
 
 /** Index of the quote that ends the string. */

@@ -89,6 +89,6 @@ const isBodyLate = ({ workingSince, arrivedAt, complete, operation }: Exchange, 
 
 /** The problem of a request that did not arrive completely in time. */
 export function incompleteRequest(): Problem {
-  const message = 'A requisição não chegou inteira a tempo.';
+  const message = 'The request did not arrive in full in time.';
   return new Problem('validation-error', { errors: [{ path: '', code: 'timeout', message }] });
 }

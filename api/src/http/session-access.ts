@@ -28,7 +28,10 @@ export function authorizePerson(
     if (!SAFE.has(req.method)) requireOrigin(req, settings);
     return;
   }
-  if (!session) throw new Problem('unauthorized', { detail: 'A sessão está ausente ou expirou.' });
+  if (!session)
+    throw new Problem('unauthorized', {
+      detail: { pt: 'A sessão está ausente ou expirou.', en: 'The session is missing or has expired.' },
+    });
   checkChange(req, session, settings);
   if (person === 'signed-in') return;
   if (person === 'platform-admin') {
@@ -52,7 +55,9 @@ function checkPlatformToken({ headers }: Exchange, { platformToken }: Settings):
   const tokens = parseTokens(platformToken() ?? '').filter((token) => token !== '');
   const fitting = tokens.filter((token) => timingSafeEqual(given, digest(token)));
   if (fitting.length === 0)
-    throw new Problem('unauthorized', { detail: 'O token da plataforma é inválido.' });
+    throw new Problem('unauthorized', {
+      detail: { pt: 'O token da plataforma é inválido.', en: 'The platform token is invalid.' },
+    });
 }
 
 /**

@@ -173,3 +173,15 @@ test('a sandbox warms up from its creation, another instance from its first pair
   await api.db.instance.update({ where: { id: instance }, data: { firstPairedAt: null } });
   expect(await health()).toMatchObject({ warming_up: true, warmup_ends_at: null });
 });
+
+test('writes its texts in the language asked for', async () => {
+  const call = (headers: Record<string, string>) =>
+    client.call<HealthOut>('GET', `/v1/instances/${publicId}/health`, { headers });
+  const labelOf = ({ body }: Awaited<ReturnType<typeof call>>) =>
+    body.factors.find(({ key }) => key === 'delivery_ratio')!.label;
+  const english = await call({ 'accept-language': 'en' });
+  expect(labelOf(english)).toBe('Delivery');
+  expect(english.headers).toMatchObject({ 'content-language': 'en', vary: 'Accept-Language' });
+  const other = await call({});
+  expect([labelOf(other), other.headers['content-language']]).toEqual(['Entrega', 'pt']);
+});

@@ -1,9 +1,11 @@
 import { computeHealthScore, type HealthFacts } from '@gwk/core/health/score';
 import { lowestUuidAt, toPublicId } from '@gwk/core/ids';
+import type { Language } from '@gwk/core/language';
 import { WARM_UP_DAYS } from '@gwk/core/policy/policy';
 import { HealthOut } from '@gwk/core/resources/health';
 import type { Database } from '../database/database.js';
 import type { Instance } from '../generated/prisma/client.js';
+import { chooseLanguage, languageHeaders } from '../http/language.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { findInstance } from '../accounts/find-instance.js';
@@ -18,19 +20,25 @@ export const healthOperations = [
     scope: 'instances:read',
     status: 200,
     result: HealthOut,
-    async handle({ caller, params, services }) {
+    async handle({ caller, exchange, params, services }) {
       const instance = await findInstance(services.db, caller, params['instance_id']!);
-      return { status: 200, body: await readHealth(services, instance) };
+      const language = chooseLanguage(exchange);
+      const body = await readHealth(services, instance, language);
+      return { status: 200, body, headers: languageHeaders(language) };
     },
   }),
 ];
 
-export async function readHealth(services: Services, instance: Instance): Promise<HealthOut> {
+export async function readHealth(
+  services: Services,
+  instance: Instance,
+  language: Language,
+): Promise<HealthOut> {
   const facts = await gatherHealthFacts(services, instance);
   return {
     instance_id: toPublicId('instance', instance.id),
     computed_at: facts.now.toISOString(),
-    ...computeHealthScore(facts),
+    ...computeHealthScore(facts, language),
   };
 }
 

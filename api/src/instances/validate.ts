@@ -80,7 +80,7 @@ function judgeContent(
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const fields = (error.extras.errors ?? []).map((field) => `spec.${field.path}: ${field.message}`);
-    const message = fields.join('; ') || error.extras.detail || error.message;
+    const message = fields.join('; ') || error.extras.detail?.en || error.message;
     return rejected('InvalidSpec', message, row);
   }
   if (seen.nameTaken) return rejected('NameTaken', 'the account has another instance of this name', row);

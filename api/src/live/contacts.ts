@@ -37,7 +37,10 @@ export async function checkContact(
   if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return show(services, row, person, known);
   const verdict = await limiter.count(`contacts:${row.id}`, UNCACHED_A_MINUTE);
   if (!verdict.allowed) {
-    const detail = `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`;
+    const detail = {
+      pt: `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`,
+      en: `At most ${UNCACHED_A_MINUTE} contact checks a minute and instance.`,
+    };
     throw new Problem('rate-limited', { retryAfter: verdict.reset, detail });
   }
   const answer = Answer.parse(

@@ -86,11 +86,19 @@ async function nameMembers(
 }
 
 const notFound = (): Problem =>
-  new Problem('not-found', { detail: 'O grupo não existe, ou o número desta instância não participa dele.' });
+  new Problem('not-found', {
+    detail: {
+      pt: 'O grupo não existe, ou o número desta instância não participa dele.',
+      en: 'The group does not exist, or the number of this instance is no member of it.',
+    },
+  });
 
 async function limitRequests({ limiter }: Services, { id }: Instance): Promise<void> {
   const { allowed, reset } = await limiter.count(`groups:${id}`, REQUESTS_A_MINUTE);
   if (allowed) return;
-  const detail = `Até ${REQUESTS_A_MINUTE} consultas de grupos por minuto por instância.`;
+  const detail = {
+    pt: `Até ${REQUESTS_A_MINUTE} consultas de grupos por minuto por instância.`,
+    en: `At most ${REQUESTS_A_MINUTE} requests about groups a minute and instance.`,
+  };
   throw new Problem('rate-limited', { retryAfter: reset, detail });
 }

@@ -43,7 +43,12 @@ export class MediaLinks {
     });
     if (!genuine) throw new Problem('not-found');
     if (end * 1000 > now) return mediaId;
-    throw new Problem('media-expired', { detail: 'O link expirou. Peça outro em GET /v1/media/{media_id}.' });
+    throw new Problem('media-expired', {
+      detail: {
+        pt: 'O link expirou. Peça outro em GET /v1/media/{media_id}.',
+        en: 'The link has expired. Get another one by GET /v1/media/{media_id}.',
+      },
+    });
   }
 
   #signatures(id: string, expires: number): Buffer[] {

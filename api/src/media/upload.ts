@@ -92,7 +92,7 @@ function openParser({ headers }: IncomingMessage): Busboy {
   try {
     return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8' });
   } catch {
-    throw invalid('', 'content-type', 'O corpo deve ser multipart/form-data.');
+    throw invalid('', 'content-type', 'The body must be multipart/form-data.');
   }
 }
 
@@ -128,7 +128,7 @@ function parseForm(
   parser.on('filesLimit', () => reject(invalid('file', 'too-many', 'only one file in a form')));
   parser.on('partsLimit', () => reject(invalid('', 'too-many', 'too many parts')));
   parser.on('fieldsLimit', () => reject(invalid('', 'too-many', 'too many fields')));
-  parser.on('error', () => reject(invalid('', 'multipart', 'O corpo não é multipart/form-data válido.')));
+  parser.on('error', () => reject(invalid('', 'multipart', 'The body is not valid multipart/form-data.')));
   parser.on('close', resolve);
   if (req.destroyed) reject(new ClientGone());
   req.pipe(parser);

@@ -1,3 +1,4 @@
+import { LANGUAGES } from '@gwk/core/language';
 import { ROLES } from '@gwk/core/roles';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
@@ -95,7 +96,7 @@ function queryParameters({ query }: Operation, book: SchemaBook): JsonSchema[] {
 }
 
 function headerParameters(operation: Operation): JsonSchema[] {
-  const names = ['RequestId'];
+  const names = ['RequestId', 'Language'];
   if (isConsole(operation) && isChange(operation)) names.push('CsrfToken');
   if (isOfAccount(operation)) names.push('Account');
   if (heedsIdempotencyKey(operation)) names.push('IdempotencyKey');
@@ -143,7 +144,11 @@ function refusal(codes: readonly ProblemCode[]): JsonSchema {
   const isRetried = codes.some((code) => RETRIED.has(PROBLEMS[code].status));
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    headers: headerRefs(isRetried && 'Retry-After', codes.includes('unauthorized') && 'WWW-Authenticate'),
+    headers: headerRefs(
+      'Content-Language',
+      isRetried && 'Retry-After',
+      codes.includes('unauthorized') && 'WWW-Authenticate',
+    ),
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/ProblemOut' },
@@ -247,6 +252,11 @@ export const HEADERS = {
   'Retry-After': {
     description: 'Seconds after which a repeat makes sense, with the same `Idempotency-Key`.',
     schema: { type: 'integer', minimum: 1 },
+  },
+  'Content-Language': {
+    description: 'Language of the texts for people.',
+    required: true,
+    schema: { enum: LANGUAGES },
   },
   'WWW-Authenticate': {
     description: 'How to show who is calling.',

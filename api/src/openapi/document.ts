@@ -1,3 +1,4 @@
+import { LANGUAGES } from '@gwk/core/language';
 import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core/problems';
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
@@ -148,6 +149,13 @@ const PARAMETERS: Record<string, JsonSchema> = {
       'Used in place of a generated id; one that is not 1 to 128 printable ASCII characters is replaced.',
     schema: { type: 'string', minLength: 1, maxLength: 128 },
   },
+  Language: {
+    name: 'Accept-Language',
+    in: 'header',
+    description:
+      'Language of texts for people: `pt` (default) or `en`. `Content-Language` names the one used.',
+    schema: { type: 'string', examples: ['en'] },
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -166,7 +174,12 @@ const PARAMETERS: Record<string, JsonSchema> = {
 function problemExamples(docsUrl: string, operations: readonly Operation[]): Record<string, JsonSchema> {
   const answered = operations.flatMap((operation) => [...listProblems(operation).values()].flat());
   const codes = [...new Set(answered)].sort();
-  const where = { docsUrl, path: '/v1/messages', requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10' };
+  const where = {
+    docsUrl,
+    path: '/v1/messages',
+    requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10',
+    language: LANGUAGES[0],
+  };
   return Object.fromEntries(
     codes.map((code) => {
       const value = buildProblemBody(new Problem(code, EXTRAS[code]), where);

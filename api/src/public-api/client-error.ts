@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
+import { LANGUAGES } from '@gwk/core/language';
 import { Problem, buildProblemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { incompleteRequest, type InFlight } from '../http/in-flight.js';
@@ -33,7 +34,9 @@ export function clientErrorHandler(
     }
     const problem = problemOf(error);
     const requestId = randomUUID();
-    const body = JSON.stringify(buildProblemBody(problem, { docsUrl, path: '', requestId }));
+    // Node reports no headers of such a request.
+    const [language] = LANGUAGES;
+    const body = JSON.stringify(buildProblemBody(problem, { docsUrl, path: '', requestId, language }));
     const rate = rateOf(socket.remoteAddress ?? '');
     const head = [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
@@ -42,6 +45,7 @@ export function clientErrorHandler(
       `RateLimit-Remaining: ${rate.remaining}`,
       `RateLimit-Reset: ${rate.reset}`,
       `Content-Type: ${PROBLEM_TYPE}`,
+      `Content-Language: ${language}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
     ];
@@ -51,9 +55,11 @@ export function clientErrorHandler(
 
 function problemOf(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return new Problem('file-too-large', { detail: 'Os cabeçalhos excedem 16 kB.' });
+    return new Problem('file-too-large', {
+      detail: { pt: 'Os cabeçalhos excedem 16 kB.', en: 'The headers exceed 16 kB.' },
+    });
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return incompleteRequest();
-  const message = 'Isto não é uma requisição HTTP válida.';
+  const message = 'This is not a valid HTTP request.';
   return new Problem('validation-error', { errors: [{ path: '', code: 'http', message }] });
 }

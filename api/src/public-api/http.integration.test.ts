@@ -74,6 +74,26 @@ describe('paths', () => {
   });
 });
 
+describe('Accept-Language', () => {
+  test.each([
+    ['missing', {}, 'pt'],
+    ['*', { 'accept-language': '*' }, 'pt'],
+    ['another language', { 'accept-language': 'de, fr;q=0.5' }, 'pt'],
+    ['Portuguese of Brazil', { 'accept-language': 'pt-BR,en;q=0.9' }, 'pt'],
+    ['English', { 'accept-language': 'en-US,en;q=0.9,pt;q=0.8' }, 'en'],
+    ['English after another language', { 'accept-language': 'de, en;q=0.7' }, 'en'],
+    ['English refused', { 'accept-language': 'en;q=0' }, 'pt'],
+    ['malformed', { 'accept-language': ';;,=' }, 'pt'],
+  ])('%s decides the language of `detail`', async (_, headers, language) => {
+    const answer = await client.call<ProblemBody>('GET', '/v1/nothing', { headers });
+    expectProblem(answer, 'not-found');
+    expect(answer.body.detail).toBe(
+      { pt: 'O recurso não existe.', en: 'The resource does not exist.' }[language],
+    );
+    expect(answer.headers).toMatchObject({ 'content-language': language, vary: 'Accept-Language' });
+  });
+});
+
 describe('keys', () => {
   test.each([
     ['no header', {}],

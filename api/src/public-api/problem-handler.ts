@@ -1,6 +1,7 @@
 import { buildProblemBody, Problem } from '@gwk/core/problems';
 import { ClientGone } from '../http/body.js';
 import type { Exchange, Reply } from '../http/exchange.js';
+import { chooseLanguage, languageHeaders } from '../http/language.js';
 import { PROBLEM_TYPE, respond, stripQuery, type Observer } from '../http/respond.js';
 import type { Services } from '../http/services.js';
 import { selectSubject } from './rate-limit.js';
@@ -28,8 +29,9 @@ export class ProblemHandler {
     req.refusal = problem.code;
     const path = stripQuery(req.originalUrl ?? req.url);
     const { docsUrl = config.baseUrl } = config;
-    const body = buildProblemBody(problem, { docsUrl, path, requestId: req.requestId });
-    const headers: string[] = [];
+    const language = chooseLanguage(req);
+    const body = buildProblemBody(problem, { docsUrl, path, requestId: req.requestId, language });
+    const headers = languageHeaders(language);
     const { allow, retryAfter, setCookie } = problem.extras;
     if (allow !== undefined) headers.push('Allow', allow);
     if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));

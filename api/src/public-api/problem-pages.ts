@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, readDetail, type ProblemCode } from '@gwk/core/problems';
 
 /** Statuses after which clients may retry the same request. */
 const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
@@ -7,14 +7,15 @@ const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
 /** Renders the HTML page of a problem. It loads no scripts or styles. */
 export function renderProblemHtml(code: ProblemCode): string {
-  const { status, title, detail, when, then } = PROBLEMS[code];
+  const { status, title, when, then } = PROBLEMS[code];
+  const { pt, en } = readDetail(code);
   const body = [
     `<h1><code>${code}</code></h1>`,
     `<p>${status} ${escape(title)}</p>`,
     `<h2>When</h2><p>${inline(when)}</p>`,
     `<h2>What to do</h2><p>${inline(then)}</p>`,
     `<h2>Retry?</h2><p>${RETRIABLE.has(status) ? 'Yes, with the same <code>Idempotency-Key</code>.' : 'Only after a change.'}</p>`,
-    `<h2>Default detail</h2><p lang="pt-BR">${inline(detail)}</p>`,
+    `<h2>Default detail</h2><p lang="pt-BR">${inline(pt)}</p><p>${inline(en)}</p>`,
     '<p><a href="../problems">All problems</a></p>',
   ];
   return html(`${code}: ${title}`, body.join('\n'));

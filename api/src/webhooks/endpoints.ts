@@ -1,4 +1,5 @@
 import { fromPublicId } from '@gwk/core/ids';
+import type { LocalText } from '@gwk/core/language';
 import { Problem, type FieldError } from '@gwk/core/problems';
 import {
   MAX_ENDPOINTS,
@@ -208,26 +209,41 @@ function checkUrl(
   });
 }
 
-const URL_RULES: Record<UrlFinding, { detail: string; message: string }> = {
+const URL_RULES: Record<UrlFinding, { detail: LocalText; message: string }> = {
   'not-a-url': {
-    detail: 'A URL do webhook não é uma URL válida.',
+    detail: { pt: 'A URL do webhook não é uma URL válida.', en: 'The webhook URL is not a valid URL.' },
     message: 'must be a valid URL without spaces, backslashes or control characters',
   },
-  'not-https': { detail: 'A URL do webhook deve começar com https://.', message: 'must begin with https://' },
+  'not-https': {
+    detail: {
+      pt: 'A URL do webhook deve começar com https://.',
+      en: 'The webhook URL must begin with https://.',
+    },
+    message: 'must begin with https://',
+  },
   'user-info': {
-    detail: 'A URL do webhook não pode conter usuário nem senha. Use `headers` para credenciais.',
+    detail: {
+      pt: 'A URL do webhook não pode conter usuário nem senha. Use `headers` para credenciais.',
+      en: 'The webhook URL must not contain a user or password. Use `headers` for credentials.',
+    },
     message: 'must not contain a user or password; use headers for credentials',
   },
   'bad-port': {
-    detail: 'A porta da URL do webhook é inválida.',
+    detail: { pt: 'A porta da URL do webhook é inválida.', en: 'The port of the webhook URL is invalid.' },
     message: 'must have a port from 1 to 65535',
   },
   'name-not-public': {
-    detail: 'O nome na URL do webhook não é um nome público.',
+    detail: {
+      pt: 'O nome na URL do webhook não é um nome público.',
+      en: 'The name in the webhook URL is not a public name.',
+    },
     message: 'must name a public host, not a single label or a special-use domain',
   },
   'address-not-public': {
-    detail: 'O endereço na URL do webhook não é público.',
+    detail: {
+      pt: 'O endereço na URL do webhook não é público.',
+      en: 'The address in the webhook URL is not public.',
+    },
     message: 'must be a public address, not a private, special or forbidden one',
   },
 };

@@ -1,3 +1,4 @@
+import i18next from 'i18next';
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import type { paths } from '../generated/api';
 import { ApiError, readProblem } from './problem';
@@ -18,6 +19,7 @@ const SAFE = new Set(['GET', 'HEAD']);
 
 /** Adds the headers of a request to an account, or to none (sign-in, profile). */
 export function addHeaders(request: Request, account: string | null): Request {
+  request.headers.set('Accept-Language', i18next.language);
   if (account !== null) request.headers.set('X-Gwk-Account', account);
   if (!SAFE.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
   return request;

@@ -6,7 +6,6 @@ type ProblemBody = components['schemas']['ProblemOut'];
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
-  readonly title: string;
   readonly requestId: string | null;
   readonly fields: readonly { path: string; message: string }[];
   readonly requiredScope: string | null;
@@ -28,7 +27,6 @@ export class ApiError extends Error {
     super(detail ?? title);
     this.code = type.split('/').at(-1)!;
     this.status = response?.status ?? 0;
-    this.title = title;
     this.fields = errors;
     this.requestId = request_id ?? response?.headers.get('x-request-id') ?? null;
     this.requiredScope = required_scope ?? null;

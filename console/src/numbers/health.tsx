@@ -18,18 +18,20 @@ import type { components } from '../generated/api';
 import { QueryView } from '../ui/query-view';
 import { LIVE_MS } from '../ui/live';
 import { Time } from '../ui/time';
-import { adviseFactor, explainFactor, nameFactor, type HealthFactor } from './health-texts';
 import type { Instance } from './queries';
 
 type HealthReport = components['schemas']['HealthOut'];
+type HealthFactor = HealthReport['factors'][number];
 
 const RISK_COLORS = { low: 'teal', medium: 'orange', high: 'red' } as const;
 const FACTOR_COLORS = { ok: 'teal', attention: 'orange', bad: 'red', info: 'gray' } as const;
 
 export function Health({ instance: { id: instanceId } }: { instance: Instance }) {
   const { id, api } = useAccount();
+  const { i18n } = useTranslation();
   const health = useQuery({
-    queryKey: [id, 'health', instanceId],
+    // The report has texts in the language of the request.
+    queryKey: [id, 'health', instanceId, i18n.language],
     queryFn: () =>
       takeData(
         api.GET('/v1/instances/{instance_id}/health', { params: { path: { instance_id: instanceId } } }),
@@ -42,7 +44,7 @@ export function Health({ instance: { id: instanceId } }: { instance: Instance })
 function Report({ report }: { report: HealthReport }) {
   const { t } = useTranslation();
   const color = RISK_COLORS[report.risk];
-  const advice = report.factors.flatMap((factor) => adviseFactor(factor, t) ?? []);
+  const advice = report.recommendations;
   return (
     <Stack>
       <Paper withBorder p="lg">
@@ -96,16 +98,16 @@ export function RiskBadge({ risk, size = 'md' }: { risk: HealthReport['risk']; s
 }
 
 function FactorCard({ factor }: { factor: HealthFactor }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   return (
     <Paper withBorder p="md">
       <Group justify="space-between" align="flex-start" wrap="nowrap" mb={4}>
-        <Text fw={600}>{nameFactor(factor, t)}</Text>
+        <Text fw={600}>{factor.label}</Text>
         <Badge color={FACTOR_COLORS[factor.status]} variant="light" tt="none" flex="none">
           {t(`health.status.${factor.status}`)}
         </Badge>
       </Group>
-      <Text size="sm">{explainFactor(factor, t, i18n.language)}</Text>
+      <Text size="sm">{factor.detail}</Text>
       {factor.penalty > 0 && (
         <Text size="sm" c="dimmed">
           {t('health.penalty', { points: factor.penalty })}

@@ -6,20 +6,17 @@ import { ApiError } from '../api/problem';
 
 /** Shows an error: its title, the advice, the invalid fields and the request id. Nothing without an error. */
 export function ProblemAlert({ error }: { error: Error | null | undefined }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const { account } = useParams();
   if (!error) return null;
   if (!(error instanceof ApiError)) {
     return <Alert color="red" icon={<IconAlertCircle />} title={t('problems.unexpected')} role="alert" />;
   }
-  // The API writes titles in English and details in Portuguese.
-  const inPortuguese = i18n.language.startsWith('pt');
-  const title = inPortuguese ? error.message : error.title;
   return (
     <Alert
       color="red"
       icon={<IconAlertCircle />}
-      title={title || t('problems.unreachable')}
+      title={error.message || t('problems.unreachable')}
       role="alert"
       variant="light"
     >

@@ -24,7 +24,7 @@ const WELL: HealthFacts = {
   reconnections: 1,
 };
 
-const compute = (facts: Partial<HealthFacts>) => computeHealthScore({ ...WELL, ...facts });
+const compute = (facts: Partial<HealthFacts>) => computeHealthScore({ ...WELL, ...facts }, 'pt');
 const factor = (facts: Partial<HealthFacts>, key: string) =>
   compute(facts).factors.find((found) => found.key === key)!;
 
@@ -123,4 +123,21 @@ test('returns the end of the warm-up, or null before the first pairing', () => {
     warmup_ends_at: days(3).toISOString(),
   });
   expect(compute({ warmUpEndsAt: null })).toMatchObject({ warming_up: true, warmup_ends_at: null });
+});
+
+test('explains each factor and gives advice in the language asked for', () => {
+  const bad = { ...WELL, delivered: 600, bans: 1, warmUpEndsAt: days(3) };
+  const english = computeHealthScore(bad, 'en');
+  const portuguese = computeHealthScore(bad, 'pt');
+  const delivery = ({ factors }: typeof english) => factors.find(({ key }) => key === 'delivery_ratio')!;
+  expect(delivery(english)).toMatchObject({ label: 'Delivery', detail: '600 of 1000 (60.0%) in 7 days.' });
+  expect(delivery(portuguese)).toMatchObject({ label: 'Entrega', detail: '600 de 1000 (60,0%) em 7 dias.' });
+  expect(english.recommendations).toHaveLength(3);
+  const texts = (health: typeof english): string[] => [
+    ...health.factors.flatMap(({ label, detail }) => [label, detail]),
+    ...health.recommendations,
+  ];
+  const [en, pt] = [texts(english), texts(portuguese)];
+  expect(en.filter((text, at) => text === pt[at])).toEqual([]);
+  expect(en.filter((text) => /[ãõçáéíóúâêôà]/.test(text))).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import type { HealthOut } from '../resources/health.js';
+import type { Language, LocalText } from '../language.js';
 import {
+  FACTS,
   MIN_CASES,
   LOW_RISK,
   MEDIUM_RISK,
@@ -43,7 +45,12 @@ export interface HealthFacts {
 }
 
 type HealthScore = Omit<HealthOut, 'instance_id' | 'computed_at'>;
-type ScoredFactor = HealthOut['factors'][number] & { recommendation?: string };
+type Factor = HealthOut['factors'][number];
+type ScoredFactor = Omit<Factor, 'label' | 'detail'> & {
+  label: LocalText;
+  detail: LocalText;
+  recommendation?: LocalText;
+};
 
 const DAY_MS = 86_400_000;
 const RECENT_MS = 7 * DAY_MS;
@@ -52,7 +59,7 @@ const RECENT_MS = 7 * DAY_MS;
  * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban.
  * Pure: the caller supplies the counts.
  */
-export function computeHealthScore(facts: HealthFacts): HealthScore {
+export function computeHealthScore(facts: HealthFacts, language: Language): HealthScore {
   const factors: ScoredFactor[] = [
     restriction(facts),
     ratio(RULES.delivery, facts.delivered, facts.sent),
@@ -61,7 +68,7 @@ export function computeHealthScore(facts: HealthFacts): HealthScore {
     newContacts(facts),
     ratio(RULES.optOut, facts.optOuts, facts.contacts),
     ratio(RULES.failures, facts.failed, facts.sent + facts.failed),
-    amount(RULES.reconnections, facts.reconnections, `${facts.reconnections} nas últimas 24 horas.`),
+    amount(RULES.reconnections, facts.reconnections, FACTS.today(facts.reconnections)),
     warmUp(facts),
   ];
   const penalties = factors.reduce((sum, { penalty }) => sum + penalty, 0);
@@ -71,22 +78,24 @@ export function computeHealthScore(facts: HealthFacts): HealthScore {
     risk: score >= LOW_RISK ? 'low' : score >= MEDIUM_RISK ? 'medium' : 'high',
     warming_up: isWarmingUp(facts),
     warmup_ends_at: facts.warmUpEndsAt?.toISOString() ?? null,
-    factors: factors.map(({ recommendation: _, ...factor }) => factor),
-    recommendations: factors.flatMap(({ recommendation }) => recommendation ?? []),
+    factors: factors.map(({ recommendation: _, label, detail, ...factor }) => ({
+      ...factor,
+      label: label[language],
+      detail: detail[language],
+    })),
+    recommendations: factors.flatMap(({ recommendation }) => recommendation?.[language] ?? []),
   };
 }
 
-const percent = (value: number): string => `${(value * 100).toFixed(1).replace('.', ',')}%`;
-
 function ratio(rule: Rule, part: number, whole: number): ScoredFactor {
   if (whole < MIN_CASES) {
-    const detail = `Ainda há poucos casos (${whole}) em 7 dias.`;
+    const detail = FACTS.fewCases(whole);
     return { key: rule.key, label: rule.label, status: 'info', value: null, detail, penalty: 0 };
   }
-  return amount(rule, part / whole, `${part} de ${whole} (${percent(part / whole)}) em 7 dias.`);
+  return amount(rule, part / whole, FACTS.ratio(part, whole));
 }
 
-function amount(rule: Rule, value: number, detail: string): ScoredFactor {
+function amount(rule: Rule, value: number, detail: LocalText): ScoredFactor {
   const { key, label, recommendation } = rule;
   const reached = ([at]: Step): boolean => (rule.side === 'below' ? value < at : value >= at);
   const base = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
@@ -98,29 +107,39 @@ function amount(rule: Rule, value: number, detail: string): ScoredFactor {
 /** With a limit of 0 the instance writes to no new contact, which is not unhealthy. */
 function newContacts({ newContactsToday: count, newContactsLimit: limit }: HealthFacts): ScoredFactor {
   const share = limit === 0 ? 0 : count / limit;
-  return amount(RULES.newContacts, share, `${count} de ${limit} permitidos.`);
+  return amount(RULES.newContacts, share, FACTS.ofLimit(count, limit));
 }
 
 function restriction({ now, banned, restrictedUntil, bans }: HealthFacts): ScoredFactor {
-  const base = { key: 'restrictions', label: 'Bloqueios e restrições da rede', value: bans };
+  const base = { key: 'restrictions', label: FACTS.restrictions, value: bans };
   if (banned) {
-    const detail = 'O número está bloqueado.';
     const { banned: recommendation } = RESTRICTION_ADVICE;
-    return { ...base, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.banned, recommendation };
+    return {
+      ...base,
+      status: 'bad',
+      detail: FACTS.banned,
+      penalty: RESTRICTION_PENALTIES.banned,
+      recommendation,
+    };
   }
   const { restricted: recommendation } = RESTRICTION_ADVICE;
   if (restrictedUntil !== null && now < restrictedUntil) {
-    const detail = 'O número está restrito agora.';
-    return { ...base, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.restricted, recommendation };
+    return {
+      ...base,
+      status: 'bad',
+      detail: FACTS.restricted,
+      penalty: RESTRICTION_PENALTIES.restricted,
+      recommendation,
+    };
   }
   const restrictedRecently =
     restrictedUntil !== null && now.getTime() - restrictedUntil.getTime() < RECENT_MS;
   if (bans > 0 || restrictedRecently) {
-    const detail = bans > 0 ? `${bans} em 30 dias.` : 'Uma restrição terminou há menos de 7 dias.';
+    const detail = bans > 0 ? FACTS.bans(bans) : FACTS.ended;
     const penalty = RESTRICTION_PENALTIES.recent;
     return { ...base, status: 'attention', detail, penalty, recommendation };
   }
-  return { ...base, status: 'ok', detail: 'Nenhum em 30 dias.', penalty: 0 };
+  return { ...base, status: 'ok', detail: FACTS.none, penalty: 0 };
 }
 
 function isWarmingUp({ now, warmUpEndsAt }: HealthFacts): boolean {
@@ -128,9 +147,9 @@ function isWarmingUp({ now, warmUpEndsAt }: HealthFacts): boolean {
 }
 
 function warmUp(facts: HealthFacts): ScoredFactor {
-  const base = { key: 'warm_up', label: 'Idade do número' };
+  const base = { key: 'warm_up', label: FACTS.warmUp };
   if (!isWarmingUp(facts)) {
-    return { ...base, status: 'ok', value: 0, detail: 'O aquecimento de 14 dias terminou.', penalty: 0 };
+    return { ...base, status: 'ok', value: 0, detail: FACTS.warm, penalty: 0 };
   }
   const { now, warmUpEndsAt } = facts;
   const days = warmUpEndsAt && Math.ceil((warmUpEndsAt.getTime() - now.getTime()) / DAY_MS);
@@ -138,7 +157,7 @@ function warmUp(facts: HealthFacts): ScoredFactor {
     ...base,
     status: 'attention',
     value: days,
-    detail: days === null ? 'O número ainda não foi pareado.' : `Dias de aquecimento que faltam: ${days}.`,
+    detail: days === null ? FACTS.notPaired : FACTS.daysLeft(days),
     penalty: WARM_UP_PENALTY,
     recommendation: WARM_UP_ADVICE,
   };

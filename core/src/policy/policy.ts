@@ -164,7 +164,12 @@ function validateActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>
     (part) => part !== null && part !== undefined,
   );
   if (given.length !== 0 && given.length !== 3) {
-    throw new Problem('invalid-policy', { detail: 'active_hours precisa de start, end e timezone juntos.' });
+    throw new Problem('invalid-policy', {
+      detail: {
+        pt: 'active_hours precisa de start, end e timezone juntos.',
+        en: 'active_hours needs start, end and timezone together.',
+      },
+    });
   }
   if (hours.timezone && !isTimeZone(hours.timezone)) throw new Problem('invalid-timezone');
 }

@@ -163,7 +163,12 @@ const isGiven = (value: unknown): boolean => value !== null && value !== undefin
 /** Checks rules between fields. @throws Problem `invalid-message` */
 export function checkMedia(media: z.infer<typeof MediaInput>): void {
   if (isGiven(media.media_id) === isGiven(media.url)) {
-    throw new Problem('invalid-message', { detail: 'Informe `media_id` ou `url`, e só um deles.' });
+    throw new Problem('invalid-message', {
+      detail: {
+        pt: 'Informe `media_id` ou `url`, e só um deles.',
+        en: 'Give `media_id` or `url`, and only one of them.',
+      },
+    });
   }
 }
 
@@ -177,13 +182,21 @@ const NEEDED: Record<Button['type'], 'id' | 'url' | 'phone' | 'code'> = {
 /** Checks rules between fields. @throws Problem `invalid-message` */
 export function checkInteractive(content: InteractiveContent): void {
   if (isGiven(content.buttons) === isGiven(content.list)) {
-    throw new Problem('invalid-message', { detail: 'Informe `buttons` ou `list`, e só um deles.' });
+    throw new Problem('invalid-message', {
+      detail: {
+        pt: 'Informe `buttons` ou `list`, e só um deles.',
+        en: 'Give `buttons` or `list`, and only one of them.',
+      },
+    });
   }
   for (const button of content.buttons ?? []) {
     const needed = NEEDED[button.type];
     if (!isGiven(button[needed])) {
       throw new Problem('invalid-message', {
-        detail: `Um botão \`${button.type}\` precisa de \`${needed}\`.`,
+        detail: {
+          pt: `Um botão \`${button.type}\` precisa de \`${needed}\`.`,
+          en: `A button \`${button.type}\` needs \`${needed}\`.`,
+        },
       });
     }
   }

@@ -18,7 +18,7 @@ export const ProblemOut = z.object({
   type: z.url().meta({ description: '`{docs_url}/problems/<code>`; stable.' }),
   title: z.string(),
   status: z.number().int().min(400).max(599),
-  detail: z.string().meta({ description: 'Text in Portuguese; may change.' }),
+  detail: z.string().meta({ description: 'Text in the language of `Content-Language`; may change.' }),
   instance: z.string().meta({ description: 'Path of the request.' }),
   request_id: z.string().min(1).max(128),
   errors: z.array(FieldErrorOut).optional(),

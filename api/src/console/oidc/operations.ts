@@ -105,8 +105,14 @@ const finishProviderSignIn = operation({
   },
 });
 
-const REFUSED = 'O provedor não confirmou este acesso, ou ele demorou demais. Comece de novo.';
-const NOT_ALLOWED = 'O e-mail não foi verificado pelo provedor ou não é de um domínio permitido.';
+const REFUSED = {
+  pt: 'O provedor não confirmou este acesso, ou ele demorou demais. Comece de novo.',
+  en: 'The provider did not confirm this sign-in, or it took too long. Start again.',
+};
+const NOT_ALLOWED = {
+  pt: 'O e-mail não foi verificado pelo provedor ou não é de um domínio permitido.',
+  en: 'The provider has not verified the e-mail, or it is of no allowed domain.',
+};
 
 /** @throws Problem `not-found` */
 function requireProvider({ provider }: Services): OidcProvider {

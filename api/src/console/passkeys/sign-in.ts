@@ -56,7 +56,10 @@ const signInByPasskey = operation({
       verifyAssertion(services, exchange, { passkey, credential, ceremony: SIGN_IN }),
     );
     if (!passkey || !isRight) {
-      const detail = 'A chave de acesso não foi aceita. Tente de novo ou entre de outra forma.';
+      const detail = {
+        pt: 'A chave de acesso não foi aceita. Tente de novo ou entre de outra forma.',
+        en: 'The passkey was not accepted. Try again or sign in another way.',
+      };
       throw new Problem('invalid-credentials', { detail });
     }
     const { id: passkeyId, user } = passkey;

@@ -22,7 +22,10 @@ const requestPasswordReset = operation({
   body: PasswordResetRequest,
   async handle({ body: { email }, exchange, services: { db, passwordResets, config } }) {
     requirePasswords(config);
-    if (!passwordResets) throw new Problem('not-found', { detail: 'Este gateway não envia e-mails.' });
+    if (!passwordResets)
+      throw new Problem('not-found', {
+        detail: { pt: 'Este gateway não envia e-mails.', en: 'This gateway sends no e-mails.' },
+      });
     const client = exchange.ip ?? '';
     if (await countResetRequest(db, email, client)) passwordResets.start(email, client);
     return { status: 204 };

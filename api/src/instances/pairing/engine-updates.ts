@@ -1,5 +1,6 @@
 import type { EngineRequest, EngineResponse, PairingUpdate } from '@gwk/core/protocol/engine';
 import { newUuid } from '@gwk/core/ids';
+import { LANGUAGES } from '@gwk/core/language';
 import type { Sealer } from '@gwk/core/encryption';
 import { emit, instanceEvent, removeCode, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
@@ -23,7 +24,8 @@ export async function recordPairing(
     if (news.kind === 'failed') {
       await closeSession(tx, instanceId, news.reason);
       const { reason } = news;
-      const data = { reason, detail: pairingFailure(reason) };
+      // Each consumer of the event gets the same text.
+      const data = { reason, detail: pairingFailure(reason)[LANGUAGES[0]] };
       const subject = { accountId: await findAccount(tx, instanceId), instanceId };
       await emit(tx, sealer, [instanceEvent('instance.pairing_failed', subject, new Date(), data)]);
       return false;

@@ -4,6 +4,8 @@ import { PairingOut, PairingCreate, PairingStreamData } from '@gwk/core/resource
 import { mayPair, nameActor, type Caller } from '../../accounts/caller.js';
 import { audit, byCaller } from '../../accounts/audit-log.js';
 import { findRoleFor } from '../../accounts/sessions.js';
+import type { Exchange } from '../../http/exchange.js';
+import { chooseLanguage, languageHeaders } from '../../http/language.js';
 import type { Services } from '../../http/services.js';
 import { operation } from '../../http/operation.js';
 import type { Answer } from '../../http/respond.js';
@@ -41,12 +43,12 @@ export const pairingOperations = [
     problems: ['already-paired', 'invalid-phone', 'pairing-failed', 'engine-unavailable'],
     maxWorkMs: ANSWER_MS + 2_000,
     idempotent: true,
-    async handle({ caller, params, body, services }) {
+    async handle({ caller, exchange, params, body, services }) {
       const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const session = await openSession(services, row.id, asked);
       await audit(services.db, byCaller(caller, 'instance.pair', row.id));
-      return shown(await untilShown(services, row, { session, asked }), caller);
+      return shown(await untilShown(services, row, { session, asked }), caller, exchange);
     },
   }),
 
@@ -60,11 +62,11 @@ export const pairingOperations = [
     orScope: 'instances:write',
     status: 200,
     result: PairingOut,
-    async handle({ caller, params, services }) {
+    async handle({ caller, exchange, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const pairing = await services.pairings.read(row.id);
       if (!pairing) throw new Problem('not-found');
-      return shown(pairing, caller);
+      return shown(pairing, caller, exchange);
     },
   }),
 
@@ -80,24 +82,32 @@ export const pairingOperations = [
     status: 200,
     result: PairingStreamData,
     resultType: 'text/event-stream',
-    async handle({ caller, params, services }) {
+    async handle({ caller, exchange, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const viewer = { actor: nameActor(caller.credential), readsCodes: mayPair(caller) };
       if (!mayOpenStream(services.pairings.listViewers(row.id), viewer)) {
-        const detail = `Até ${MAX_STREAMS} streams de pareamento abertos por instância, ${MAX_OWN_STREAMS} por chave ou pessoa.`;
+        const detail = {
+          pt: `Até ${MAX_STREAMS} streams de pareamento abertos por instância, ${MAX_OWN_STREAMS} por chave ou pessoa.`,
+          en: `At most ${MAX_STREAMS} open pairing streams an instance, ${MAX_OWN_STREAMS} a key or person.`,
+        };
         throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail });
       }
       const readAccess = recheckAccess(services, caller, row.id);
-      return { status: 200, stream: pairingStream(services, row, { viewer, readAccess }) };
+      return {
+        status: 200,
+        stream: pairingStream(services, row, { viewer, readAccess, language: chooseLanguage(exchange) }),
+      };
     },
   }),
 ];
 
-async function shown(pairing: PairingState, caller: Caller): Promise<Answer> {
-  const body = await pairingOut(pairing, mayPair(caller));
+async function shown(pairing: PairingState, caller: Caller, exchange: Exchange): Promise<Answer> {
+  const language = chooseLanguage(exchange);
+  const body = await pairingOut(pairing, { readsCodes: mayPair(caller), language });
+  const headers = languageHeaders(language);
   const expiresAt = pairing.session?.code?.expiresAt;
   const bodyAfter = { ...body, ...NO_CODE };
-  return { status: 200, body, ...(expiresAt && { expiring: { at: expiresAt, bodyAfter } }) };
+  return { status: 200, body, headers, ...(expiresAt && { expiring: { at: expiresAt, bodyAfter } }) };
 }
 
 export function mayOpenStream(open: readonly Viewer[], { actor, readsCodes }: Viewer): boolean {

@@ -19,5 +19,10 @@ test.each([
   ],
   ['repeats the code of a ban', 'banned: 406', /sem um aparelho: banned: 406\.$/],
 ])('%s', (_, reason, words) => {
-  expect(pairingFailure(reason)).toMatch(words);
+  expect(pairingFailure(reason).pt).toMatch(words);
+});
+
+test('explains a reason in English too', () => {
+  expect(pairingFailure('codes_unread').en).toMatch(/four linked devices.*\(codes_unread\)\.$/);
+  expect(pairingFailure('banned: 406').en).toBe('The pairing ended without a device: banned: 406.');
 });

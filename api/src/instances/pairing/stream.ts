@@ -1,4 +1,5 @@
 import { lowestUuidAt } from '@gwk/core/ids';
+import type { Language } from '@gwk/core/language';
 import { PROBLEMS } from '@gwk/core/problems';
 import type { InstanceState } from '@gwk/core/states';
 import { instanceEvent, openEventData } from '../../events/emit.js';
@@ -20,7 +21,7 @@ export type ReadAccess = () => Promise<Pick<Viewer, 'readsCodes'> | null>;
 export function pairingStream(
   services: Services,
   row: Instance,
-  { viewer, readAccess }: { viewer: Viewer; readAccess: ReadAccess },
+  { viewer, readAccess, language }: { viewer: Viewer; readAccess: ReadAccess; language: Language },
 ): EventProducer {
   const since = Date.now() - CLOCKS_DIFFER_MS;
   return async (out) => {
@@ -30,7 +31,8 @@ export function pairingStream(
       if (!access) return;
       const step = stepStream(seen, now);
       seen = step.seen;
-      for (const event of step.events) await send(services, out, { event, now: now!, since, ...access });
+      for (const event of step.events)
+        await send(services, out, { event, now: now!, since, language, ...access });
       if (step.end) return;
     }
   };
@@ -41,10 +43,11 @@ interface Sending {
   now: PairingState;
   since: number;
   readsCodes: boolean;
+  language: Language;
 }
 
 async function send(services: Services, out: EventStream, sending: Sending): Promise<void> {
-  const { event, now, since, readsCodes } = sending;
+  const { event, now, since, readsCodes, language } = sending;
   switch (event.event) {
     case 'qr':
       return out.send('qr', readsCodes ? await qrOut(event.code) : timeLeft(event.code));
@@ -63,7 +66,7 @@ async function send(services: Services, out: EventStream, sending: Sending): Pro
     case 'error': {
       const { status, title } = PROBLEMS['pairing-failed'];
       const type = `${services.config.docsUrl ?? services.config.baseUrl}/problems/pairing-failed`;
-      return out.send('error', { type, title, status, detail: pairingFailure(event.reason) });
+      return out.send('error', { type, title, status, detail: pairingFailure(event.reason)[language] });
     }
   }
 }

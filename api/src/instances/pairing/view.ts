@@ -1,4 +1,5 @@
 import { toPublicId } from '@gwk/core/ids';
+import type { Language } from '@gwk/core/language';
 import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
 import { toDataURL } from 'qrcode';
 import { pairingFailure } from './reasons.js';
@@ -31,8 +32,6 @@ export function isOpen({ state, session }: PairingState): boolean {
   return session !== null && session.open && !isPaired(state);
 }
 
-const failureOut = (reason: string) => ({ reason, detail: pairingFailure(reason) });
-
 export const NO_CODE = { qr: null, pairing_code: null, expires_in_s: null } as const;
 
 type CodeFields = Pick<PairingOut, keyof typeof NO_CODE>;
@@ -44,14 +43,23 @@ async function showCode({ method, code }: SessionState, readsCodes: boolean): Pr
   return method === 'qr' ? { ...shown, qr: await qrOut(code) } : { ...shown, pairing_code: code.text };
 }
 
-/** @param readsCodes the caller may pair the instance */
-export async function pairingOut(pairing: PairingState, readsCodes: boolean): Promise<PairingOut> {
+interface Reader {
+  /** May pair the instance. */
+  readsCodes: boolean;
+  language: Language;
+}
+
+export async function pairingOut(
+  pairing: PairingState,
+  { readsCodes, language }: Reader,
+): Promise<PairingOut> {
   const { instanceId, state, session } = pairing;
   const open = isOpen(pairing);
+  const reason = isPaired(state) || open ? null : (session?.error ?? null);
   return {
     instance_id: toPublicId('instance', instanceId),
     state: open ? 'pairing' : state,
     ...(open && session ? await showCode(session, readsCodes) : NO_CODE),
-    error: isPaired(state) || open || !session?.error ? null : failureOut(session.error),
+    error: reason === null ? null : { reason, detail: pairingFailure(reason)[language] },
   };
 }

@@ -1,3 +1,4 @@
+import type { LocalText } from '@gwk/core/language';
 import type { ProblemCode } from '@gwk/core/problems';
 import { hasLeft } from '@gwk/core/states';
 import type { Message } from '../../generated/prisma/client.js';
@@ -17,13 +18,23 @@ export const ADMIN_DELETE_WINDOW_MS = 60 * 3_600_000;
 
 /** Details of `not-editable` for messages of other people. */
 export const NOT_EDITABLE = {
-  edit: 'Só quem escreveu uma mensagem pode editá-la.',
-  contact:
-    'Só quem escreveu esta mensagem pode apagá-la para todos. Em grupos, administradores também podem.',
-  late: 'Passaram-se mais de 60 horas: os telefones não apagam mais esta mensagem.',
-  notAdmin:
-    'O número não é administrador do grupo. Só quem escreveu a mensagem e administradores podem apagá-la.',
-} as const;
+  edit: {
+    pt: 'Só quem escreveu uma mensagem pode editá-la.',
+    en: 'Only the author of a message can edit it.',
+  },
+  contact: {
+    pt: 'Só quem escreveu esta mensagem pode apagá-la para todos. Em grupos, administradores também podem.',
+    en: 'Only the author of this message can delete it for everyone. In groups, admins can too.',
+  },
+  late: {
+    pt: 'Passaram-se mais de 60 horas: os telefones não apagam mais esta mensagem.',
+    en: 'More than 60 hours have passed: phones no longer delete this message.',
+  },
+  notAdmin: {
+    pt: 'O número não é administrador do grupo. Só quem escreveu a mensagem e administradores podem apagá-la.',
+    en: 'The number is no admin of the group. Only the author of the message and admins can delete it.',
+  },
+} as const satisfies Record<string, LocalText>;
 
 /**
  * Returns the problem of an edit, or null. `not-editable` comes before `message-not-sent`, because a client would wait in
@@ -44,7 +55,7 @@ export function decideEdit(message: EditableMessage, now: Date): ProblemCode | n
 export function decideDelete(
   message: EditableMessage,
   now: Date,
-): { refuse: ProblemCode; detail?: string } | 'nothing' | 'cancel' | 'delete' {
+): { refuse: ProblemCode; detail?: LocalText } | 'nothing' | 'cancel' | 'delete' {
   const { direction, status, errorCode, scheduledFor, deletedForAll } = message;
   if (direction !== 'outbound' && message.participant === null)
     return { refuse: 'not-editable', detail: NOT_EDITABLE.contact };

@@ -53,12 +53,20 @@ export function readDraft(body: unknown): Draft {
 function checkContent(message: SendMessage): void {
   const { type, interactive } = message;
   if (!message[type]) {
-    throw new Problem('invalid-message', { detail: `O campo \`${type}\` é obrigatório para este tipo.` });
+    throw new Problem('invalid-message', {
+      detail: {
+        pt: `O campo \`${type}\` é obrigatório para este tipo.`,
+        en: `The field \`${type}\` is required for this type.`,
+      },
+    });
   }
   const other = MESSAGE_TYPES.find((name) => name !== type && message[name] !== undefined);
   if (other) {
     throw new Problem('invalid-message', {
-      detail: `O campo \`${other}\` não pertence ao tipo \`${type}\`.`,
+      detail: {
+        pt: `O campo \`${other}\` não pertence ao tipo \`${type}\`.`,
+        en: `The field \`${other}\` does not belong to the type \`${type}\`.`,
+      },
     });
   }
   const media = extractMedia(message);
