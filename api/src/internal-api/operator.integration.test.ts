@@ -112,6 +112,39 @@ test('observes many instances at once, and omits unknown ones', async () => {
   expect(instances.map(({ id }) => id).sort()).toEqual([...ids].sort());
 });
 
+test('observes each fact of an instance, with times in UTC', async () => {
+  const { database } = internalApi.world;
+  const { instanceId: id } = await internalApi.addEngine();
+  const times = {
+    stateChangedAt: new Date(1e12),
+    firstPairedAt: new Date(1e12 + 1),
+    bannedUntil: new Date(2e12),
+  };
+  await database.instance.update({ where: { id }, data: { ...times, state: 'banned', stateReason: 'spam' } });
+  const lease = { epoch: 7, holder: newUuid(), pod: 'pod-1', expiresAt: new Date(1e12 + 250) };
+  await database.instanceLease.update({ where: { instanceId: id }, data: lease });
+  const observe = async () => (await internalApi.operator.call('observe', { ids: [id] })).instances;
+  const facts = {
+    id,
+    state: 'banned',
+    state_reason: 'spam',
+    state_changed_at: '2001-09-09T01:46:40.000Z',
+    first_paired_at: '2001-09-09T01:46:40.001Z',
+    banned_until: '2033-05-18T03:33:20.000Z',
+    pairing: false,
+    lease: { pod: 'pod-1', epoch: 7, expires_at: '2001-09-09T01:46:40.250Z' },
+  };
+  expect(await observe()).toEqual([facts]);
+
+  await database.instanceLease.update({ where: { instanceId: id }, data: { holder: null } });
+  await database.instance.update({ where: { id }, data: { unlinkId: newUuid() } });
+  const released = { pod: null, epoch: 7, expires_at: null };
+  expect(await observe()).toEqual([{ ...facts, pairing: true, lease: released }]);
+
+  await database.instance.update({ where: { id }, data: { deletedAt: new Date() } });
+  expect(await observe()).toEqual([]);
+});
+
 test('issuing a token deletes tokens revoked long ago', async () => {
   const engine = await internalApi.addEngine();
   const where = { instanceId: engine.instanceId };
