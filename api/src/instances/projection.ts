@@ -62,11 +62,18 @@ export async function decideProjection(
 ): Promise<{ verdict: Verdict; seen: Observed<Instance> }> {
   const account = await lockAccountByName(tx, resource.spec.account);
   const rows = await observeRows(tx, resource, apiNamespace);
+  const isUnchanged =
+    rows.own !== null && BigInt(resource.metadata.generation) <= rows.own.resourceGeneration;
   const seen = {
     account: account && { ...account, maxInstances: account.maxInstances ?? maxInstances },
     apiNamespace,
     ...rows,
-    ...(await observeAccount(tx, account?.id ?? null, resource, rows.own ?? rows.namesake)),
+    ...(await observeAccount(
+      tx,
+      isUnchanged ? null : (account?.id ?? null),
+      resource,
+      rows.own ?? rows.namesake,
+    )),
   };
   return { verdict: validateResource(resource, seen), seen };
 }
@@ -91,6 +98,12 @@ async function observeRows(tx: Prisma.TransactionClient, resource: InstanceResou
   };
 }
 
+/**
+ * Other instances of the account, as far as the verdict depends on them. Only a new instance takes a slot: reading thousands
+ * of rows at each resync of each of them would use a core.
+ *
+ * @param accountId null: the resource cannot collide
+ */
 async function observeAccount(
   tx: Prisma.TransactionClient,
   accountId: string | null,
@@ -104,8 +117,8 @@ async function observeAccount(
     where: { ...live, name: getDisplayName(resource), ...(self && { id: { not: self.id } }) },
     select: { id: true },
   });
-  const groups = await tx.instance.groupBy({ by: ['kind'], where: live, _count: true });
-  for (const group of groups) counts[group.kind as 'web' | 'sandbox'] = group._count;
+  const { kind } = resource.spec;
+  if (self === null) counts[kind] = await tx.instance.count({ where: { ...live, kind } });
   return { nameTaken: named !== null, counts };
 }
 

@@ -1,5 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { projectResource } from '../instances/projection.js';
 import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 
 let internalApi: InternalApiWorld;
@@ -45,6 +46,31 @@ test('projects a resource as a row whose engine gets a token and acquires a leas
     kind: 'sandbox',
     state: 'connecting',
   });
+});
+
+test('reads no other instance for an unchanged resource, and counts them only for a new one', async () => {
+  const { database, sealer } = internalApi.world;
+  const config = { environment: 'test', clusterNamespace: 'default', maxInstances: 10 };
+  const reads = (given: InstanceResource) =>
+    database.$transaction(async (tx) => {
+      const read: string[] = [];
+      const instance = new Proxy(tx.instance, {
+        get(target, name: 'findFirst') {
+          read.push(name);
+          return target[name];
+        },
+      });
+      const recording = new Proxy(tx, {
+        get: (target, name: 'instance') => (name === 'instance' ? instance : target[name]),
+      });
+      await projectResource(recording, { config, sealer }, given);
+      return read;
+    });
+  const given = { ...resource('reads'), spec: { ...resource('reads').spec, kind: 'web' as const } };
+  expect(await reads(given)).toContain('count');
+  expect(await reads(given)).toEqual(['findFirst']);
+  const changed = { ...given, metadata: { ...given.metadata, generation: 2 } };
+  expect(await reads(changed)).toEqual(['findFirst', 'findFirst', 'update']);
 });
 
 test('refuses a resource with a reason', async () => {
