@@ -75,7 +75,7 @@ export const CONSOLE_PROBLEMS = {
   'weak-password': {
     status: 422,
     title: 'Weak password',
-    when: 'A new password has less than 12 characters, is the e-mail or its name, or repeats few characters.',
+    when: 'A new password has less than 12 characters, is the e-mail or a part of it, repeats few characters, is a common password, or is one word with digits around it.',
     then: 'Choose a longer password, for example some words that do not belong together.',
   },
   'csrf-failed': {

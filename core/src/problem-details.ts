@@ -231,8 +231,8 @@ export const PROBLEM_DETAILS = {
     en: 'You already have 20 passkeys; remove one first.',
   },
   'weak-password': {
-    pt: 'A senha precisa de 12 caracteres, não pode ser o e-mail nem repetir poucos caracteres.',
-    en: 'The password needs 12 characters, and may neither be the e-mail nor repeat few characters.',
+    pt: 'A senha precisa de 12 caracteres. Não pode ser o e-mail, uma senha comum ou uma só palavra com números, nem repetir poucos caracteres.',
+    en: 'The password needs 12 characters. It may not be the e-mail, a common password or a single word with digits, nor repeat few characters.',
   },
   'csrf-failed': {
     pt: 'O cabeçalho X-CSRF-Token está ausente ou não pertence à sessão.',

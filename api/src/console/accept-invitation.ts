@@ -10,7 +10,7 @@ import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { requirePasswords } from './oidc/passwords-off.js';
-import { isWeak } from './passwords.js';
+import { isWeak } from './weak-passwords.js';
 import { PRIVATE, startSession, viewSession } from './sign-in/sessions.js';
 
 type Acceptance = z.output<typeof InvitationAccept>;

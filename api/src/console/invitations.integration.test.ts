@@ -49,6 +49,7 @@ test('a new person accepts with name and password, and is signed in as a member'
   for (const [more, problem] of [
     [{}, 'validation-error'],
     [{ name: 'Eva', password: 'short' }, 'weak-password'],
+    [{ name: 'Eva', password: 'admin1234567' }, 'weak-password'],
   ] as const) {
     expect(outcome(await accept(browser, token, more))).toBe(problem);
   }

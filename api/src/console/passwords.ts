@@ -1,6 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { codePoints } from '@gwk/core/resources/common';
 import pLimit from 'p-limit';
 
 /** Parameters of argon2id: 19 MiB, 2 passes (OWASP). A hash takes about 30 ms. */
@@ -10,10 +9,6 @@ const PARALLELISM = 1;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
-
-const MIN_LENGTH = 12;
-const MIN_DIFFERENT = 5;
-const MAX_PERIOD = 4;
 
 interface Parameters {
   memory: number;
@@ -62,23 +57,3 @@ export class Passwords {
 }
 
 const toText = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
-
-/** Whether a password is short, the e-mail or a part of it, or repeats few characters. */
-export function isWeak(password: string, email: string): boolean {
-  const text = password.toLowerCase();
-  const names = [email, email.split('@')[0]!];
-  return (
-    codePoints(password) < MIN_LENGTH ||
-    names.includes(text) ||
-    new Set(text).size < MIN_DIFFERENT ||
-    isPeriodic(text)
-  );
-}
-
-/** Whether the text repeats a group of at most four characters. */
-function isPeriodic(text: string): boolean {
-  for (let period = 1; period <= MAX_PERIOD; period++) {
-    if (text.slice(period) === text.slice(0, -period)) return true;
-  }
-  return false;
-}

@@ -75,6 +75,7 @@ test('failed changes of the password count as failed sign-ins', async () => {
 test('a person without a password sets the first one', async () => {
   await api.db.user.update({ where: { id: user.id }, data: { passwordHash: null } });
   expect(codeOf(await change({ password: user.email }))).toBe('weak-password');
+  expect(codeOf(await change({ password: 'Senha@123456' }))).toBe('weak-password');
   expect((await change({ password: NEW_PASSWORD })).status).toBe(204);
   expect((await new Browser(api).signIn(user.email, NEW_PASSWORD)).status).toBe(200);
 });

@@ -6,7 +6,7 @@ import { audit } from '../accounts/audit-log.js';
 import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';
 import { requirePasswords } from './oidc/passwords-off.js';
-import { isWeak } from './passwords.js';
+import { isWeak } from './weak-passwords.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
 import { requireRecentSignIn } from './sign-in/proof.js';
 import { requireOpenSession, viewUser, WITH_PASSKEY } from './sign-in/sessions.js';

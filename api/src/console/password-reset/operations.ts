@@ -2,7 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { PasswordReset, PasswordResetRequest } from '@gwk/core/resources/console-password-reset';
 import { operation } from '../../http/operation.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
-import { isWeak } from '../passwords.js';
+import { isWeak } from '../weak-passwords.js';
 import { countResetRequest } from '../sign-in/attempts.js';
 import { findReset, setPassword, type PasswordResets } from './resets.js';
 

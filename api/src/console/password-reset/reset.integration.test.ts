@@ -57,6 +57,7 @@ test('a link sets a new password once, and ends all sessions and links', async (
   const token = await requestToken();
   expect(JSON.stringify(await api.db.handoff.findMany())).not.toContain(token);
   expect(outcome(await redeem(token, 'short'))).toBe('weak-password');
+  expect(outcome(await redeem(token, 'password1234'))).toBe('weak-password');
   expect(outcome(await redeem(token))).toBe(204);
   expect(outcome(await redeem(token))).toBe('handoff-invalid');
   expect((await open.call('GET', '/console/api/session')).status).toBe(401);

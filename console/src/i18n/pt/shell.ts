@@ -123,7 +123,8 @@ export const problems = {
     userExists: 'Este e-mail já tem um usuário. Entre com ele e depois participe da conta.',
     handoff: 'O link já foi usado ou é antigo demais. Peça outro.',
     invitation: 'O convite foi usado, cancelado ou tem mais de 7 dias. Peça outro.',
-    password: 'Use pelo menos 12 caracteres, diferentes do seu e-mail e com poucas repetições.',
+    password:
+      'Use pelo menos 12 caracteres: algumas palavras que não combinam, não o seu e-mail, nem uma senha comum ou uma só palavra com números.',
     reload: 'A página está desatualizada. Carregue de novo e repita a alteração.',
     origin: 'Abra o console no endereço dele.',
     notFound: 'Foi excluído, ou você não pode vê-lo. Volte para a lista.',
