@@ -73,8 +73,8 @@ export function renderReset(language: Language, url: string): MailText {
       };
 }
 
-/** Changes that give a lasting way in. */
-export type SecurityNotice = 'factor' | 'passkey' | 'password' | 'key' | 'owner';
+/** Changes that give a lasting way in, and locks of the sign-in. */
+export type SecurityNotice = 'factor' | 'passkey' | 'password' | 'key' | 'owner' | 'locked';
 
 const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>>>> = {
   'pt-BR': {
@@ -83,6 +83,8 @@ const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>
     password: 'A senha do seu usuário foi trocada.',
     key: 'O seu usuário criou uma chave de API que não expira.',
     owner: 'Há um novo proprietário.',
+    locked:
+      'Houve muitas tentativas de acesso erradas com o seu usuário, e por isso elas estão bloqueadas por algum tempo.',
   },
   en: {
     factor: 'A second factor was set up for your user.',
@@ -90,6 +92,7 @@ const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>
     password: 'The password of your user was changed.',
     key: 'Your user created an API key that does not expire.',
     owner: 'There is a new owner.',
+    locked: 'Too many sign-ins of your user failed, so sign-ins are locked for some time.',
   },
 };
 

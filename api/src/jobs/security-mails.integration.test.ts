@@ -6,7 +6,7 @@ import { browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';
-import { toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { openMailer } from '../mail/mailer.js';
 import type { Job } from '../platform/job.js';
 import { auditLogJob } from './audit-log.js';
@@ -76,6 +76,16 @@ test('a person learns of an own API key without expiry, and not of others', asyn
     `${browser.user.email}: O seu usuário criou uma chave de API que não expira.`,
   ]);
   expect(server.mails[0]!.subject).toBe(`Mudança na conta ${account.name}`);
+});
+
+test('a person learns once a day that the sign-in is locked', async () => {
+  const user = await createUser(api);
+  const entry = { actor: 'anyone', action: 'user.sign-in-locked', subject: user.id, detail: {} };
+  await api.db.auditEntry.create({ data: { id: newUuid(), ...entry } });
+  await api.db.auditEntry.create({ data: { id: newUuid(), ...entry } });
+  const text =
+    'Houve muitas tentativas de acesso erradas com o seu usuário, e por isso elas estão bloqueadas por';
+  expect(await readMails()).toEqual([expect.stringContaining(`${user.email}: ${text}`)]);
 });
 
 test('all owners learn of a new owner', async () => {

@@ -11,7 +11,7 @@ const MAX_WAITING = 1_000;
 const AT_ONCE = 20;
 const MAX_OWNERS = 20;
 
-type NamedChange = Pick<AuditEntry, 'action' | 'actor' | 'subject' | 'accountId' | 'detail'>;
+type NamedChange = Pick<AuditEntry, 'id' | 'action' | 'actor' | 'subject' | 'accountId' | 'detail'>;
 
 interface Wanted {
   kind: SecurityNotice;
@@ -24,10 +24,17 @@ const OF_PERSON: Readonly<Record<string, SecurityNotice>> = {
   'user.totp-set': 'factor',
   'user.passkey-add': 'passkey',
   'user.password': 'password',
+  'user.sign-in-locked': 'locked',
 };
 
-/** Decides whether a change gives somebody a lasting way in, of which the person or the owners must learn. */
-export function decideNotice({ action, actor, subject, accountId, detail }: NamedChange): Wanted | null {
+/** Decides whether the person or the owners must learn of a change: a lasting way in, or a lock. */
+export function decideNotice({
+  action,
+  actor,
+  subject,
+  accountId,
+  detail,
+}: Omit<NamedChange, 'id'>): Wanted | null {
   const ofPerson = OF_PERSON[action];
   if (ofPerson) return { kind: ofPerson, userId: subject, accountId: null };
   if (action === 'key.create' && actor.startsWith('user:')) {
@@ -68,6 +75,7 @@ export class SecurityMails {
     const { db, mailer, log } = this.given;
     const wanted = decideNotice(entry)!;
     if (wanted.kind === 'key' && !(await this.#isWithoutEnd(entry.subject))) return;
+    if (wanted.kind === 'locked' && (await this.#isRepeated(entry))) return;
     const { accountId, kind, userId } = wanted;
     const account = accountId === null ? null : await db.account.findUnique({ where: { id: accountId } });
     const where =
@@ -81,6 +89,14 @@ export class SecurityMails {
         log.warn({ code: error.code, status: error.status, action: entry.action }, 'security mail not sent');
       }
     }
+  }
+
+  /** Strangers can cause a lock every few minutes, so one mail a day. */
+  async #isRepeated({ id, action, subject }: NamedChange): Promise<boolean> {
+    const [earlier] = await this.given.db.$queryRaw<unknown[]>`
+      SELECT 1 FROM audit_entries WHERE subject = ${subject} AND action = ${action} AND id < ${id}::uuid
+        AND id >= gwk_lowest_id(now() - interval '1 day') LIMIT 1`;
+    return earlier !== undefined;
   }
 
   async #isWithoutEnd(id: string): Promise<boolean> {
