@@ -9,7 +9,7 @@ export const CONSOLE_PROBLEMS = {
   'login-locked': {
     status: 429,
     title: 'Too many failed sign-ins',
-    when: 'In the last 15 minutes 10 sign-ins with this e-mail or 50 from this address failed, or in the last 24 hours 20 codes of the app. A right password or code does not end the lock.',
+    when: 'In the last 15 minutes 10 sign-ins with this e-mail or 50 from this address failed, or in the last 24 hours 50 with this e-mail or 20 codes of the app. A browser that signed in before counts apart. A right password or code does not end the lock.',
     then: 'Retry after `Retry-After` seconds.',
   },
   'mfa-required': {

@@ -252,6 +252,7 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
   await tx.passkey.deleteMany({ where: { userId: id } });
   await tx.userSession.deleteMany({ where: { userId: id } });
   await tx.handoff.deleteMany({ where: { userId: id } });
+  await tx.knownDevice.deleteMany({ where: { userId: id } });
   const { codeSubject, forgetFailures } = await import('../console/sign-in/attempts.js');
   await forgetFailures(tx, [email.toLowerCase(), codeSubject(id)]);
   await audit(tx, { accountId: null, action: 'user.reset', subject: id });

@@ -8,6 +8,7 @@ import { operation } from '../http/operation.js';
 import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './weak-passwords.js';
 import { verifyWithinLimits } from './sign-in/attempts.js';
+import { countPasswordBy, forgetDevices, readDevice } from './sign-in/devices.js';
 import { requireRecentSignIn } from './sign-in/proof.js';
 import { requireOpenSession, viewUser, WITH_PASSKEY } from './sign-in/sessions.js';
 
@@ -64,8 +65,9 @@ const changePassword = operation({
     const { userId, id: sessionId } = session!;
     const user = await db.user.findUniqueOrThrow({ where: { id: userId } });
     if (user.passwordHash !== null) {
+      const counted = await countPasswordBy(services, exchange, { email: user.email, userId });
       const attempt = {
-        subject: user.email,
+        ...counted,
         userId,
         client: exchange.ip ?? '',
         step: 'password-change',
@@ -82,6 +84,7 @@ const changePassword = operation({
       await requireOpenSession(tx, sessionId);
       await tx.userSession.deleteMany({ where: { userId, id: { not: sessionId } } });
       await tx.handoff.deleteMany({ where: { userId } });
+      await forgetDevices(tx, userId, { but: readDevice(config, exchange) });
       await audit(tx, { actor: `user:${userId}`, accountId: null, action: 'user.password', subject: userId });
     });
     services.sessions.clear();

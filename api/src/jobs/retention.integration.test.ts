@@ -97,6 +97,7 @@ describe('retention', () => {
       const row = () => ({ id: newUuid(), tokenHash: new Uint8Array(randomBytes(32)), expiresAt });
       await db.userSession.create({ data: { ...row(), userId, address: '', userAgent: '' } });
       await db.handoff.create({ data: { ...row(), userId } });
+      await db.knownDevice.create({ data: { tokenHash: row().tokenHash, userId, expiresAt } });
       await db.providerSignIn.create({ data: row() });
       const { tokenHash: challenge, ...rest } = row();
       await db.passkeyChallenge.create({ data: { ...rest, challenge, kind: 'sign-in' } });
@@ -109,12 +110,13 @@ describe('retention', () => {
     const counts = [
       db.userSession.count(),
       db.handoff.count(),
+      db.knownDevice.count(),
       db.providerSignIn.count(),
       db.passkeyChallenge.count(),
       db.invitation.count(),
       db.signInFailure.count(),
     ];
-    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
   test('removes audit entries after 25 months, but never before they were reported', async () => {

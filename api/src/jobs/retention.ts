@@ -59,6 +59,7 @@ const listExpiring = (options: RetentionOptions): [table: string, key: string, d
     `id < gwk_lowest_id(now() - interval '${options.auditMonths} months') AND reported_at IS NOT NULL`,
   ],
   ['user_sessions', 'id', 'expires_at <= now()'],
+  ['known_devices', 'token_hash, user_id', 'expires_at <= now()'],
   ['sign_in_failures', 'id', 'expires_at <= now()'],
   ['handoffs', 'id', 'expires_at <= now()'],
   ['passkey_challenges', 'id', 'expires_at <= now()'],

@@ -163,6 +163,13 @@ CREATE TABLE "user_sessions" (
     "expires_at" TIMESTAMPTZ(3) NOT NULL
 ) WITH (fillfactor = 80);
 
+CREATE TABLE "known_devices" (
+    "token_hash" BYTEA NOT NULL,
+    "user_id" UUID NOT NULL REFERENCES "users" ON DELETE CASCADE ON UPDATE CASCADE,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    PRIMARY KEY ("token_hash", "user_id")
+);
+
 CREATE TABLE "sign_in_failures" (
     "id" UUID PRIMARY KEY,
     "subject" BYTEA NOT NULL,
@@ -716,6 +723,8 @@ CREATE INDEX "members_user_id_idx" ON "members"("user_id");
 CREATE INDEX "member_instances_instance_id_idx" ON "member_instances"("instance_id");
 CREATE INDEX "user_sessions_user_id_idx" ON "user_sessions"("user_id");
 CREATE INDEX "user_sessions_expires_at_idx" ON "user_sessions"("expires_at");
+CREATE INDEX "known_devices_user_id_idx" ON "known_devices"("user_id");
+CREATE INDEX "known_devices_expires_at_idx" ON "known_devices"("expires_at");
 CREATE INDEX "sign_in_failures_subject_at_idx" ON "sign_in_failures"("subject", "at");
 CREATE INDEX "sign_in_failures_address_at_idx" ON "sign_in_failures"("address", "at");
 CREATE INDEX "sign_in_failures_expires_at_idx" ON "sign_in_failures"("expires_at");

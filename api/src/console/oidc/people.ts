@@ -63,6 +63,7 @@ async function linkUser(tx: Transaction, { id }: User, { issuer, subject }: Prov
   await tx.passkey.deleteMany({ where });
   await tx.userSession.deleteMany({ where });
   await tx.handoff.deleteMany({ where });
+  await tx.knownDevice.deleteMany({ where });
   await audit(tx, { actor: `user:${id}`, accountId: null, action: 'user.provider-link', subject: id });
   return linked;
 }

@@ -11,6 +11,7 @@ import { MailError, type Mailer } from '../../mail/mailer.js';
 import { makeLink } from '../links.js';
 import { renderReset } from '../mails.js';
 import { forgetFailures } from '../sign-in/attempts.js';
+import { forgetDevices } from '../sign-in/devices.js';
 
 const VALID_MS = 30 * 60_000;
 
@@ -112,6 +113,7 @@ export async function setPassword(
     await tx.handoff.deleteMany({ where: { userId } });
     await tx.userSession.deleteMany({ where: { userId } });
     await forgetFailures(tx, [user.email]);
+    await forgetDevices(tx, userId);
     await audit(tx, { ...entryOf('user.password', userId, { by: 'reset' }), actor: `user:${userId}` });
   });
 }

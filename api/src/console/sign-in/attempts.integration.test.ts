@@ -51,6 +51,23 @@ test('locks a user after 10 failures, and a right password does not lift the loc
   expect((await signIn(email, '10.0.1.1', 'seven blue horses')).status).toBe(200);
 });
 
+test('locks a user for a day after 50 failures', async () => {
+  const { email } = await createUser(api);
+  for (let lock = 0; lock < 5; lock++) {
+    await failTimes(
+      10,
+      () => email,
+      (n) => `10.6.${lock}.${n}`,
+    );
+    await age(15);
+  }
+  const answer = await signIn(email, '10.6.9.1', 'seven blue horses');
+  expect(codeOf(answer)).toBe('login-locked');
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(22 * 3600);
+  await age(1_440);
+  expect((await signIn(email, '10.6.9.1', 'seven blue horses')).status).toBe(200);
+});
+
 test('locks an unknown e-mail like a known one', async () => {
   await failTimes(
     10,

@@ -15,8 +15,9 @@ interface Limit {
 
 const PER_SUBJECT: Limit = { name: 'subject', failures: 10, minutes: 15 };
 const PER_ADDRESS: Limit = { name: 'address', failures: 50, minutes: 15 };
-/** Ten failures in 15 minutes are 960 a day, which finds a code of six digits within a year. */
-const PER_DAY: Limit = { name: 'day', failures: 20, minutes: 1_440 };
+/** Ten failures in 15 minutes are 960 a day, which finds a code of six digits within a year, and many passwords. */
+const CODES_PER_DAY: Limit = { name: 'day', failures: 20, minutes: 1_440 };
+const PASSWORDS_PER_DAY: Limit = { name: 'day', failures: 50, minutes: 1_440 };
 
 /** Requests of a reset link. */
 const RESETS_PER_EMAIL: Limit = { name: 'subject', failures: 3, minutes: 60 };
@@ -28,7 +29,7 @@ const hashSubject = (subject: string) => hash('sha256', subject, 'buffer');
 export const codeSubject = (userId: string): string => `code:${userId}`;
 
 export interface Attempt {
-  /** E-mail, `codeSubject` for a second factor, `passkey:` and the id of a passkey alone, or `provider:` and a sign-in. */
+  /** E-mail or device (`countPasswordBy`), `codeSubject` for a second factor, `passkey:` and the id of a passkey alone, or `provider:` and a sign-in. */
   subject: string;
   /** Null: no user has the e-mail. */
   userId: string | null;
@@ -47,7 +48,21 @@ export interface Attempt {
    * this step, and backup codes still work.
    */
   isGuessable?: boolean;
+  /** The failures are counted by device, so those of others from the same address do not matter. */
+  isKnownDevice?: boolean;
 }
+
+/** The limit of failures a day of each step. Null: 15 minutes are enough, because the secret cannot be guessed. */
+const DAILY: Readonly<Record<Attempt['step'], Limit | null>> = {
+  password: PASSWORDS_PER_DAY,
+  'password-change': PASSWORDS_PER_DAY,
+  'totp-setup': PASSWORDS_PER_DAY,
+  'passkey-change': PASSWORDS_PER_DAY,
+  code: CODES_PER_DAY,
+  'totp-removal': CODES_PER_DAY,
+  passkey: null,
+  provider: null,
+};
 
 /**
  * Verifies a password or a code within the limits. An attempt counts as failed before it is verified, so that parallel
@@ -81,13 +96,14 @@ interface Begun {
 async function beginAttempt(db: Queryable, { client, ...attempt }: Attempt): Promise<Begun> {
   const subject = hashSubject(attempt.subject);
   const address = getNetwork(client);
-  const keptFor = attempt.step === 'code' || attempt.step === 'totp-removal' ? PER_DAY : PER_SUBJECT;
-  const id = await insertAttempt(db, { subject, address, minutes: keptFor.minutes });
+  const daily = DAILY[attempt.step];
+  const id = await insertAttempt(db, { subject, address, minutes: (daily ?? PER_SUBJECT).minutes });
   const bySubject = Prisma.sql`subject = ${subject}`;
   const parts = [
     selectReached(PER_SUBJECT, bySubject),
-    selectReached(PER_ADDRESS, Prisma.sql`address = ${address}`),
-    ...(attempt.isGuessable ? [selectReached(PER_DAY, bySubject)] : []),
+    ...(attempt.isKnownDevice ? [] : [selectReached(PER_ADDRESS, Prisma.sql`address = ${address}`)]),
+    // Backup codes still work after too many codes of the app.
+    ...(daily && (daily !== CODES_PER_DAY || attempt.isGuessable) ? [selectReached(daily, bySubject)] : []),
   ];
   const rows = await readReached(db, parts);
   const beyond = rows.filter(({ isBeyond }) => isBeyond);

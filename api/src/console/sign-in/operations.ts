@@ -10,6 +10,7 @@ import type { Passwords } from '../passwords.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
 import { checkCode } from '../second-factor.js';
 import { verifyWithinLimits } from './attempts.js';
+import { countPasswordBy } from './devices.js';
 import { redeemHandoff } from './handoffs.js';
 import {
   findPending,
@@ -37,14 +38,11 @@ const signIn = operation({
   async handle({ body, exchange, services }) {
     const { db, passwords, config } = services;
     requirePasswords(config);
-    const { email: subject } = body;
-    const user = await db.user.findUnique({ where: { email: subject } });
-    const attempt = {
-      subject,
-      userId: user?.id ?? null,
-      client: exchange.ip ?? '',
-      step: 'password',
-    } as const;
+    const { email } = body;
+    const user = await db.user.findUnique({ where: { email } });
+    const userId = user?.id ?? null;
+    const counted = await countPasswordBy(services, exchange, { email, userId });
+    const attempt = { ...counted, userId, client: exchange.ip ?? '', step: 'password' } as const;
     const isRight = await verifyWithinLimits(db, attempt, () =>
       passwords.verify(body.password, user?.passwordHash ?? null),
     );

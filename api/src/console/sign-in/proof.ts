@@ -5,6 +5,7 @@ import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Services } from '../../http/services.js';
 import { verifyWithinLimits } from './attempts.js';
+import { countPasswordBy } from './devices.js';
 import { listFactors } from './sessions.js';
 
 /** How long after a sign-in a person without a password may change passkeys, set up codes, or set a password. */
@@ -17,7 +18,7 @@ const RECENT_MS = 15 * 60_000;
  * @throws Problem `invalid-credentials`, `login-locked` or `recent-sign-in-required`
  */
 export async function provePerson(
-  { db, passwords, config }: Services,
+  services: Services,
   exchange: Exchange,
   {
     session,
@@ -25,13 +26,15 @@ export async function provePerson(
     step,
   }: { session: Session; password: string | null; step: 'passkey-change' | 'totp-setup' },
 ): Promise<User> {
+  const { db, passwords, config } = services;
   const user = await db.user.findUniqueOrThrow({ where: { id: session.userId } });
   if (user.passwordHash === null || !config.oidcPasswords) {
     await requireRecentSignIn(db, session);
     return user;
   }
-  const { id: userId, email: subject, passwordHash } = user;
-  const attempt = { subject, userId, client: exchange.ip ?? '', step };
+  const { id: userId, email, passwordHash } = user;
+  const counted = await countPasswordBy(services, exchange, { email, userId });
+  const attempt = { ...counted, userId, client: exchange.ip ?? '', step };
   const isRight = await verifyWithinLimits(db, attempt, () => passwords.verify(password ?? '', passwordHash));
   if (!isRight) throw new Problem('invalid-credentials');
   return user;

@@ -12,6 +12,7 @@ import type { Answer } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
 import { matchAccounts } from '../../accounts/account-view.js';
 import { SessionCookie } from '../../http/session-cookie.js';
+import { rememberDevice } from './devices.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -41,10 +42,12 @@ export async function startSession(services: Services, req: Exchange, proof: Pro
   const cookie = new SessionCookie(config);
   const token = newToken();
   const expiresAt = new Date(Date.now() + MAX_DAYS * DAY_MS);
-  await replaceSession(db, { before: cookie.read(req.headers.cookie), token, proof, req, expiresAt });
+  const before = cookie.read(req.headers.cookie);
+  const device = await replaceSession(services, { before, token, proof, req, expiresAt });
   services.sessions.clear();
   const body = await viewSession(db, token);
-  const headers = ['Set-Cookie', cookie.set(token, (MAX_DAYS * DAY_MS) / 1000), ...PRIVATE];
+  const session = cookie.set(token, (MAX_DAYS * DAY_MS) / 1000);
+  const headers = ['Set-Cookie', session, 'Set-Cookie', device!, ...PRIVATE];
   return { status: 200, body, headers };
 }
 
@@ -53,15 +56,15 @@ export async function startSession(services: Services, req: Exchange, proof: Pro
  * @throws Problem `mfa-required`, always, with the cookie of the pending session
  */
 async function awaitFactor(
-  { db, config }: Services,
+  services: Services,
   req: Exchange,
   { proof, factors }: { proof: Proof; factors: SecondFactor[] },
 ): Promise<never> {
-  const cookie = new SessionCookie(config);
+  const cookie = new SessionCookie(services.config);
   const token = newToken();
   const before = cookie.read(req.headers.cookie);
   const expiresAt = new Date(Date.now() + PENDING_SECONDS * 1000);
-  await replaceSession(db, { before, token, proof, req, expiresAt, pending: true });
+  await replaceSession(services, { before, token, proof, req, expiresAt, pending: true });
   throw new Problem('mfa-required', { factors, setCookie: cookie.set(token, PENDING_SECONDS) });
 }
 
@@ -108,10 +111,11 @@ interface NewSession {
   pending?: boolean;
 }
 
-async function replaceSession(db: Database, given: NewSession): Promise<void> {
+/** @returns the cookie of the device; null while the second factor is pending, which proves nothing */
+async function replaceSession({ db, config }: Services, given: NewSession): Promise<string | null> {
   const { before, token, proof, req, expiresAt, pending = false } = given;
   const userId = proof.user.id;
-  await db.$transaction(async (tx) => {
+  const device = await db.$transaction(async (tx) => {
     await checkProof(tx, proof);
     const ended =
       before === null ? null : await tx.userSession.deleteMany({ where: { tokenHash: hashToken(before) } });
@@ -136,9 +140,12 @@ async function replaceSession(db: Database, given: NewSession): Promise<void> {
       skip: MAX_SESSIONS,
     });
     if (old.length > 0) await tx.userSession.deleteMany({ where: { id: { in: old.map(({ id }) => id) } } });
-    if (!pending) await auditSignIn(tx, proof, req);
+    if (pending) return null;
+    await auditSignIn(tx, proof, req);
+    return rememberDevice(tx, { config, req, userId });
   });
   if (!pending) req.subject = toPublicId('user', userId);
+  return device;
 }
 
 const auditSignIn = (tx: Prisma.TransactionClient, { user, by }: Proof, req: Exchange): Promise<void> =>
