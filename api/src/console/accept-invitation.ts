@@ -8,6 +8,7 @@ import { hashToken, type Session } from '../accounts/sessions.js';
 import type { Invitation, Prisma, User } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
+import { newSuspensionProblem } from '../http/suspension.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { requirePasswords } from './oidc/passwords-off.js';
 import { isWeak } from './weak-passwords.js';
@@ -25,7 +26,14 @@ const acceptInvitation = operation({
   scope: null,
   person: 'anyone',
   status: 200,
-  problems: ['invitation-invalid', 'already-member', 'passwords-off', 'user-exists', 'weak-password'],
+  problems: [
+    'account-suspended',
+    'invitation-invalid',
+    'already-member',
+    'passwords-off',
+    'user-exists',
+    'weak-password',
+  ],
   body: InvitationAccept,
   result: SessionOut,
   async handle({ session, body, exchange, services }) {
@@ -102,13 +110,15 @@ async function createUser(
 
 /**
  * Uses up the invitation. Only one of two uses at once deletes it.
- * @throws Problem `already-member`, `invitation-invalid`
+ * @throws Problem `account-suspended`, `already-member`, `invitation-invalid`
  */
 export async function joinAccount(
   tx: Prisma.TransactionClient,
   { id, accountId, role, restricted, instanceIds, tokenHash }: Invitation,
   { userId }: Pick<Session, 'userId'>,
 ): Promise<void> {
+  const account = await tx.account.findUniqueOrThrow({ where: { id: accountId } });
+  if (account.suspendedAt !== null) throw newSuspensionProblem();
   if ((await tx.member.count({ where: { accountId, userId } })) > 0) throw new Problem('already-member');
   const { count } = await tx.invitation.deleteMany({ where: { id, tokenHash } });
   if (count === 0) throw new Problem('invitation-invalid');

@@ -13,6 +13,7 @@ import { authorizePerson, checkSessionRequest } from './session-access.js';
 import type { Services } from './services.js';
 import { SessionCookie } from './session-cookie.js';
 import { respondStream } from './stream.js';
+import { checkSuspension } from './suspension.js';
 import { parseQuery, validate } from './validate.js';
 
 /**
@@ -80,6 +81,7 @@ function authorize(operation: Operation, req: Exchange, { config }: Services): v
   if (operation.person === undefined) authorizeScope(operation, req, config);
   else authorizePerson(operation.person, req, config);
   if (operation.unrestricted && req.caller && req.caller.instances !== null) throw new Problem('forbidden');
+  if (req.caller) checkSuspension(operation, req.caller);
 }
 
 function authorizeScope(operation: Operation, req: Exchange, config: Services['config']): void {

@@ -5,6 +5,7 @@ import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { ID_PREFIXES } from '@gwk/core/ids';
 import type { z } from 'zod';
 import { idKindOf, type Operation } from '../http/operation.js';
+import { findRule } from '../http/suspension.js';
 import { makeExample } from './examples.js';
 import { mayCall } from './permissions.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
@@ -204,6 +205,7 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: isOfAccount, codes: ['no-account', 'mfa-not-verified'] },
   { when: (operation) => isRefusedToRole(operation) || isOfPlatform(operation), codes: ['forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
+  { when: ({ name }) => findRule(name) === 'refused', codes: ['account-suspended'] },
   { when: ({ path }) => path.includes('{'), codes: ['not-found'] },
   { when: ({ query, body }) => query !== undefined || body !== undefined, codes: ['validation-error'] },
   { when: ({ body }) => body !== undefined, codes: ['file-too-large'] },

@@ -81,13 +81,13 @@ async function createUser(tx: Transaction, person: ProvidedPerson, isInvited: bo
 }
 
 /**
- * The open invitations of the e-mail, which the provider has verified. In the accounts whose roles the claim decides, the next
+ * The open invitations of the e-mail to accounts that are not suspended. The provider has verified the e-mail. In the accounts whose roles the claim decides, the next
  * sign-in would end the membership. Locked, so that none is revoked or accepted meanwhile.
  */
 async function lockInvitations(tx: Transaction, { email, roles }: ProvidedPerson): Promise<Invitation[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
-    WHERE i.email = ${email} AND i.expires_at > now() AND a.name <> ALL (${[...roles.keys()]}::text[])
+    WHERE i.email = ${email} AND i.expires_at > now() AND a.suspended_at IS NULL AND a.name <> ALL (${[...roles.keys()]}::text[])
     ORDER BY i.id FOR UPDATE OF i`;
   return tx.invitation.findMany({ where: { id: { in: rows.map(({ id }) => id) } } });
 }
@@ -101,7 +101,7 @@ interface Application {
 /** Gives the roles of the claim in the accounts that the settings name, and no other. */
 async function applyRoles(tx: Transaction, { user, person, log }: Application): Promise<void> {
   const accounts = await tx.account.findMany({ where: { name: { in: [...person.roles.keys()] } } });
-  for (const { id: accountId, name } of accounts) {
+  for (const { id: accountId, name, suspendedAt } of accounts) {
     const role = person.roles.get(name) ?? null;
     // The owners are locked, so that two who lose the role at once take turns.
     await tx.$queryRaw`
@@ -110,6 +110,8 @@ async function applyRoles(tx: Transaction, { user, person, log }: Application): 
     const place = { accountId, userId: user.id };
     const member = await tx.member.findUnique({ where: { accountId_userId: place } });
     if ((member?.role ?? null) === role) continue;
+    // A suspended account gets no new members.
+    if (!member && suspendedAt !== null) continue;
     if (member?.role === 'owner' && (await isLastOwner(tx, place))) {
       log.warn({ user_id: user.id, account_id: accountId }, 'the last owner keeps the role');
       continue;

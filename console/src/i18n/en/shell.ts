@@ -111,7 +111,8 @@ export const problems = {
     forbidden: 'Your role does not allow this. Ask an owner or administrator of the account.',
     noAccount:
       'You are not a member of this account. Ask one of its owners or administrators for an invitation.',
-    suspended: 'The account is suspended. It can read, but not send. Contact the operator of this gateway.',
+    suspended:
+      'The account is suspended. It can read, but neither send nor create anything. Contact the operator of this gateway.',
     wait: 'Wait {{seconds}} seconds, then try again.',
     credentials: 'Check e-mail and password.',
     passwordsOff: 'Sign in with the provider of your organization.',

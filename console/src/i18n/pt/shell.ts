@@ -109,7 +109,8 @@ export const problems = {
     unauthorized: 'Entre de novo.',
     forbidden: 'O seu papel não permite isto. Fale com um proprietário ou administrador da conta.',
     noAccount: 'Você não é membro desta conta. Peça um convite a um proprietário ou administrador dela.',
-    suspended: 'A conta está suspensa: pode ler, mas não enviar. Fale com o operador deste gateway.',
+    suspended:
+      'A conta está suspensa: pode ler, mas não enviar nem criar nada. Fale com o operador deste gateway.',
     wait: 'Espere {{seconds}} segundos e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',
     passwordsOff: 'Entre com o provedor da sua organização.',

@@ -1,0 +1,86 @@
+import { Problem } from '@gwk/core/problems';
+
+/**
+ * The rule of a suspended account for each operation that changes something: nothing new begins, and what exists
+ * can be read, reduced and protected. `own`: the operation decides itself, because its order of problems is documented, or
+ * because the caller has no account yet.
+ */
+const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
+  uploadMedia: 'refused',
+  sandboxInbound: 'refused',
+  createOptOut: 'works',
+  deleteOptOut: 'works',
+  createInstance: 'refused',
+  updateInstance: 'works',
+  deleteInstance: 'works',
+  startPairing: 'refused',
+  logoutInstance: 'works',
+  restartInstance: 'works',
+  markRead: 'works',
+  showPresence: 'works',
+  sendMessage: 'own',
+  editMessage: 'own',
+  reactToMessage: 'own',
+  deleteMessage: 'works',
+  createWebhookEndpoint: 'refused',
+  testWebhookEndpoint: 'refused',
+  updateWebhookEndpoint: 'works',
+  deleteWebhookEndpoint: 'works',
+  // A secret that leaked must be replaced.
+  rotateWebhookSecret: 'works',
+  retryFailedWebhookDeliveries: 'works',
+  retryWebhookDelivery: 'works',
+  createKey: 'refused',
+  revokeKey: 'works',
+  createInvitation: 'refused',
+  revokeInvitation: 'works',
+  acceptInvitation: 'own',
+  updateMember: 'works',
+  removeMember: 'works',
+  createAlertContact: 'refused',
+  sendAlertContactCode: 'refused',
+  verifyAlertContact: 'refused',
+  removeAlertContact: 'works',
+  updateAccount: 'works',
+  updateAccountPolicy: 'works',
+  // People have their user in all accounts, and the platform decides about the suspension.
+  signIn: 'works',
+  signInByHandoff: 'works',
+  signInByCode: 'works',
+  signOut: 'works',
+  startProviderSignIn: 'works',
+  finishProviderSignIn: 'works',
+  startPasskeySignIn: 'works',
+  signInByPasskey: 'works',
+  startPasskeyFactor: 'works',
+  completeByPasskey: 'works',
+  requestPasswordReset: 'works',
+  resetPassword: 'works',
+  createHandoff: 'works',
+  updateProfile: 'works',
+  changePassword: 'works',
+  endSession: 'works',
+  startTotp: 'works',
+  confirmTotp: 'works',
+  removeTotp: 'works',
+  startPasskey: 'works',
+  createPasskey: 'works',
+  removePasskey: 'works',
+  createPlatformAccount: 'works',
+  updatePlatformAccount: 'works',
+  setDeviceCheck: 'works',
+  pinNetworkVersion: 'works',
+};
+
+/** Undefined: the operation is in no row. */
+export const findRule = (name: string): 'refused' | 'works' | 'own' | undefined => WHILE_SUSPENDED[name];
+
+export const listRules = (): string[] => Object.keys(WHILE_SUSPENDED);
+
+/** @throws Problem `account-suspended` if the operation makes something new */
+export function checkSuspension({ name }: { name: string }, { suspended }: { suspended: boolean }): void {
+  if (suspended && findRule(name) === 'refused') throw newSuspensionProblem();
+}
+
+export const newSuspensionProblem = (): Problem =>
+  new Problem('account-suspended', { detail: 'A conta está suspensa; nada novo pode ser criado.' });
