@@ -7,8 +7,8 @@ import { ConsoleStage, show } from './stage.js';
 
 /** Runs a script if any page takes it for HTML. */
 const HOSTILE = `"'><img src=x onerror="globalThis.hit=1"><svg onload=hit=1>`;
-/** E-mails have no spaces. */
-const HOSTILE_EMAIL = `"><img/src=x/onerror=hit=1>@example.com`;
+/** E-mails have neither spaces nor angle brackets. */
+const HOSTILE_EMAIL = `'onload='hit=1'&{hit=1}@example.com`;
 
 /** Reports what the policy has stopped, which a page without a fault never causes. */
 const LISTENER = `document.addEventListener('securitypolicyviolation', (event) =>

@@ -50,6 +50,33 @@ test('a known person gets it in the own language', async () => {
   expect(server.mails.at(-1)!.subject).toBe(`Invitation to the account ${account.name}`);
 });
 
+test('a person gets at most one invitation an hour by e-mail, whoever invites', async () => {
+  const email = `${newUuid()}@example.org`;
+  expect((await invite(email)).body.emailed).toBe(true);
+  const before = server.mails.length;
+  const others = [owner, await openBrowser(api, await api.account())];
+  for (const browser of others) {
+    const body = { email: email.toUpperCase(), role: 'agent' };
+    const answer = await browser.call<Created>('POST', '/console/api/invitations', { body });
+    expect([answer.status, answer.body.emailed]).toEqual([201, false]);
+    expect(answer.body.url).toContain('/console/invitation#token=');
+  }
+  expect(server.mails).toHaveLength(before);
+  await api.db.$executeRaw`UPDATE sign_in_failures SET at = at - interval '1 hour'`;
+  expect((await invite(email)).body.emailed).toBe(true);
+});
+
+test('no inviter has an e-mail that reads like a link or like another one', async () => {
+  const emails = [
+    'Sua-conta-foi-bloqueada.Acesse-ja:https://evil.example/entrar?u=@x.y',
+    'evil.example/entrar@x.y',
+    'ana<b>@x.y',
+    `ana\u200B@example.org`,
+    `owner\u0430@example.org`,
+  ];
+  for (const email of emails) expect((await invite(email)).status).toBe(422);
+});
+
 test('with the server down the invitation exists, and the answer has the link to copy', async () => {
   await server.stop();
   const email = `${newUuid()}@example.org`;

@@ -19,6 +19,7 @@ import { makeLink } from './links.js';
 import { renderInvitation } from './mails.js';
 import { checkOwners } from './members.js';
 import { isAllowed } from './oidc/decide.js';
+import { countInvitationMail } from './sign-in/attempts.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/invitations';
@@ -56,7 +57,7 @@ const createInvitation = operation({
   path: PATH,
   summary: 'Invite a person',
   description:
-    'The link is valid once, for 7 days. With an SMTP server it is e-mailed to the person too. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
+    'The link is valid once, for 7 days. With an SMTP server it is e-mailed to the person too, at most once an hour. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
   scope: null,
   person: 'members:write',
   status: 201,
@@ -162,7 +163,7 @@ async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string):
 }
 
 /**
- * E-mails the link. The inviter can copy it from the answer if this fails.
+ * E-mails the link, at most once an hour to a person. The inviter can copy it from the answer otherwise.
  * @returns null without an SMTP server
  */
 async function sendInvitation(
@@ -171,6 +172,7 @@ async function sendInvitation(
   { by, url }: { by: string; url: string },
 ): Promise<boolean | null> {
   if (!mailer) return null;
+  if (!(await countInvitationMail(db, email))) return false;
   const account = await db.account.findUniqueOrThrow({ where: { id: accountId } });
   const inviter = await db.user.findUniqueOrThrow({ where: { id: by } });
   const invited = await db.user.findUnique({ where: { email } });

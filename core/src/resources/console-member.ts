@@ -50,7 +50,8 @@ export const CreatedInvitation = InvitationOut.extend({
     examples: ['https://gwk.example.com/console/invitation#token=...'],
   }),
   emailed: z.boolean().nullable().meta({
-    description: 'Whether an e-mail with the link went to the person; null: no SMTP server is configured.',
+    description:
+      'Whether an e-mail with the link went to the person; false also if one went there within the last hour; null: no SMTP server is configured.',
   }),
 });
 

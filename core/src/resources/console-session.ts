@@ -11,10 +11,18 @@ const MAX_EMAIL = 254;
 /** Longer passwords cost time before they are hashed. */
 const MAX_PASSWORD = 200;
 
-/** An e-mail in lower case. */
+const LOCAL_PART = String.raw`[\w!$%&'*+=^{|}~\x60-]+(?:\.[\w!$%&'*+=^{|}~\x60-]+)*`;
+const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+const EMAIL = new RegExp(`^(?=[^@]{1,64}@)${LOCAL_PART}@${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
+
+/**
+ * An e-mail of a person in lower case, for all operations, commands and claims. Mails name the e-mail of an inviter, so it
+ * must read like no link and like no other e-mail: ASCII only, none of `:/?#<>,;"`. Domains of other scripts have an ASCII
+ * form (`xn--`).
+ */
 export const email = () =>
   text(3, MAX_EMAIL)
-    .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+    .regex(EMAIL, 'must be an e-mail address of ASCII letters, digits and common symbols')
     .meta({ examples: ['ana@example.com'] })
     .transform((value) => value.toLowerCase());
 

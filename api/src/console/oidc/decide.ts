@@ -1,4 +1,5 @@
 import type { ClaimRole } from '@gwk/core/config/oidc';
+import { email as emailSchema } from '@gwk/core/resources/console-session';
 import { ROLES, type Role } from '@gwk/core/roles';
 
 export interface ProviderSettings {
@@ -30,14 +31,15 @@ export function isAllowed(email: string, { domains }: Pick<ProviderSettings, 'do
   return rest.length === 0 && domain !== undefined && domains.includes(domain);
 }
 
-/** Reads the claims of a person. Returns null if the e-mail is not verified or of no allowed domain. */
+/** Reads the claims of a person. Returns null if the e-mail is malformed, not verified or of no allowed domain. */
 export function readPerson(
   claims: Claims,
   settings: Pick<ProviderSettings, 'domains' | 'claim' | 'roles'>,
 ): ProvidedPerson | null {
   const { iss, sub, email: given, email_verified: isVerified, name } = claims;
   if (typeof iss !== 'string' || typeof sub !== 'string' || typeof given !== 'string') return null;
-  const email = given.toLowerCase();
+  const { success, data: email } = emailSchema().safeParse(given);
+  if (!success) return null;
   // Some providers send the word.
   if (isVerified !== true && isVerified !== 'true') return null;
   if (!isAllowed(email, settings)) return null;

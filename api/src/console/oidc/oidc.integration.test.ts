@@ -107,6 +107,9 @@ test.each([
   ['without the claim', { groups: undefined }],
   ['whose e-mail is not verified', { email_verified: false }],
   ['whose e-mail says nothing about that', { email_verified: undefined }],
+  ['whose e-mail reads like a link', { email: 'x.y/entrar?u=1@example.org' }],
+  ['whose e-mail has an invisible character', { email: 'ana\u200B@example.org' }],
+  ['whose e-mail mixes scripts', { email: 'owner\u0430@example.org' }],
   ['of another domain', { email: 'eve@example.org.evil.example' }],
   ['with two domains', { email: 'eve@evil.example@example.org' }],
 ])('a person %s gets no account and no user', async (_, claims) => {

@@ -19,6 +19,9 @@ const PER_ADDRESS: Limit = { name: 'address', failures: 50, minutes: 15 };
 const CODES_PER_DAY: Limit = { name: 'day', failures: 20, minutes: 1_440 };
 const PASSWORDS_PER_DAY: Limit = { name: 'day', failures: 50, minutes: 1_440 };
 
+/** Invitations by e-mail, of all accounts together. */
+const INVITATIONS_PER_EMAIL: Limit = { name: 'subject', failures: 1, minutes: 60 };
+
 /** Requests of a reset link. */
 const RESETS_PER_EMAIL: Limit = { name: 'subject', failures: 3, minutes: 60 };
 const RESETS_PER_ADDRESS: Limit = { name: 'address', failures: 20, minutes: 60 };
@@ -134,6 +137,19 @@ export async function countResetRequest(db: Queryable, email: string, client: st
   const ofAddress = beyond.find(({ name }) => name === 'address');
   if (ofAddress) throw new Problem('rate-limited', { retryAfter: ofAddress.seconds });
   return beyond.length === 0;
+}
+
+/** Counts an invitation that is about to be e-mailed. @returns whether the person got none within the last hour */
+export async function countInvitationMail(db: Queryable, email: string): Promise<boolean> {
+  const subject = hashSubject(`invitation:${email}`);
+  // No address: it bounds the mails of a person, whoever invites.
+  const id = await insertAttempt(db, { subject, address: '', minutes: INVITATIONS_PER_EMAIL.minutes });
+  const reached = await readReached(db, [
+    selectReached(INVITATIONS_PER_EMAIL, Prisma.sql`subject = ${subject}`),
+  ]);
+  const isBeyond = reached.some((limit) => limit.isBeyond);
+  if (isBeyond) await forgetAttempt(db, id);
+  return !isBeyond;
 }
 
 async function insertAttempt(
