@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
 import { DEFAULT_TIERS, TIERS } from './tiers.js';
 
-const { haveFunctionsChanged } = await import('./upgrade/snapshot.js');
+const { findReasonToSkip } = await import('@gwk/test/support/servers/former-functions');
 const { describeFailures, listSkipped, listSlowest, summarizeFailures } =
   await import('@gwk/test/support/report');
 
@@ -122,8 +122,8 @@ async function checks() {
 
 const tier = (name) =>
   stage(name, async () => {
-    if (name === 'upgrade' && !haveFunctionsChanged())
-      return skip(name, 'the SQL functions are those of the former release');
+    const reason = name === 'upgrade' ? findReasonToSkip() : null;
+    if (reason !== null) return skip(name, reason);
     return TIERS[name].command === undefined ? runJest(name) : runProgram(name);
   });
 

@@ -1,9 +1,5 @@
-import {
-  createTestDatabase,
-  formerFunctions,
-  query,
-  type TestDatabase,
-} from '@gwk/test/support/servers/database';
+import { createTestDatabase, query, type TestDatabase } from '@gwk/test/support/servers/database';
+import { readFormerFunctions } from '@gwk/test/support/servers/former-functions';
 
 const MAX_ARGUMENTS = 8;
 
@@ -22,14 +18,19 @@ async function signatures(): Promise<string[]> {
   return rows.map(({ signature }) => signature);
 }
 
+const former = readFormerFunctions();
+
 // A failure means that a signature was changed: the API of the former release would fail during an upgrade. Give the new
 // function another name, such as gwk_fence_v2 (CONTRIBUTING.md).
-test('every function of the former release exists with the same arguments and result', async () => {
-  const before = await signatures();
-  // Fails if a result differs. Other arguments create another function.
-  await query(database.url, formerFunctions());
-  expect(await signatures()).toEqual(before);
-});
+(former === null ? test.skip : test)(
+  'every function of the former release exists with the same arguments and result (a release exists)',
+  async () => {
+    const before = await signatures();
+    // Fails if a result differs. Other arguments create another function.
+    await query(database.url, former!);
+    expect(await signatures()).toEqual(before);
+  },
+);
 
 test(`no function has more than ${MAX_ARGUMENTS} arguments`, async () => {
   const wide = await query<{ proname: string }>(

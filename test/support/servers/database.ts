@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
-import { ROOT } from '../program.js';
+import { readFormerFunctions } from './former-functions.js';
 import { postgresUrl } from './servers.js';
 
 const TEMPLATE = 'gwk_template';
@@ -18,11 +16,8 @@ export async function createTemplateDatabase(serverUrl: string): Promise<void> {
   await query(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
   const url = databaseUrl(serverUrl, TEMPLATE);
   await migrate(url);
-  if (process.env['TEST_FORMER_FUNCTIONS']) await query(url, formerFunctions());
+  if (process.env['TEST_FORMER_FUNCTIONS']) await query(url, readFormerFunctions() ?? '');
 }
-
-/** SQL functions of the former release. */
-export const formerFunctions = (): string => readFileSync(join(ROOT, 'test/upgrade/functions.sql'), 'utf8');
 
 /** Creates an empty migrated database for one test file. */
 export async function createTestDatabase(): Promise<TestDatabase> {
