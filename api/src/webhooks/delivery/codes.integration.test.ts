@@ -16,11 +16,13 @@ let instance: { id: string; uuid: string };
 beforeAll(async () => {
   stage = await WebhookStage.shared();
   instance = await stage.newInstance();
+  await stage.world.startWorker();
 });
 beforeEach(async () => {
   target = await stage.world.startReceiver();
 });
-afterEach(() => stage.world.reset());
+afterEach(() => stage.world.clear());
+afterAll(() => stage.world.reset());
 
 interface Author {
   call<T>(method: string, path: string, sending: { body: unknown }): Promise<{ status: number; body: T }>;
@@ -41,7 +43,6 @@ async function deliver(endpoint: string): Promise<{ received: unknown; error: st
   const data = { code: CODE, expires_in_s: 20 };
   const subject = { accountId: stage.account.id, instanceId: instance.uuid };
   await emit(stage.world.db, stage.world.sealer, [instanceEvent('instance.qr', subject, new Date(), data)]);
-  await stage.world.startWorker();
   const [delivery] = await stage.world.finished(endpointUuid(endpoint));
   const [post] = target.posts;
   const received = post && (JSON.parse(post.body) as { data: { code?: string } }).data.code;
