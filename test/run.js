@@ -141,7 +141,7 @@ async function runJest(name) {
   const done = await run(process.execPath, command, { GWK_TEST_REPORT: file });
   let report;
   try {
-    report = JSON.parse(readFileSync(file, 'utf8'));
+    report = { tier: name, ...JSON.parse(readFileSync(file, 'utf8')) };
   } catch {
     return { ...done, ok: false, failures: [`  ${name}: ended with ${done.end}`] };
   }
@@ -189,7 +189,7 @@ function section(title, lines) {
 }
 
 function summarize() {
-  section('Ten slowest files', listSlowest(reports));
+  section('Slowest files', listSlowest(reports));
   section('Skipped', [...listSkipped(reports), ...skipped.map((line) => `  ${line}`)]);
   section(
     'Seconds',

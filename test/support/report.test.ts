@@ -17,7 +17,7 @@ const file = (given: Partial<TestFile> = {}): TestFile => ({
   ...{ path: 'api/src/send.test.ts', seconds: 1, failures: [], skipped: [] },
   ...given,
 });
-const report = (...files: TestFile[]): Report => ({ passed: 1, files });
+const report = (...files: TestFile[]): Report => ({ tier: 'load', passed: 1, files });
 
 test('a run without failures describes none', () => {
   const passed = report(file());
@@ -47,15 +47,12 @@ test('summarizes a failure in one line', () => {
   ]);
 });
 
-test('lists the ten slowest files of all tiers, the slowest first', () => {
-  const files = Array.from({ length: 8 }, (_, at) => file({ path: `${at}.test.ts`, seconds: at }));
-  const lines = listSlowest([
-    report(...files),
-    report(file({ path: 'slow.test.ts', seconds: 99 }), ...files),
-  ]);
-  expect(lines).toHaveLength(10);
-  expect(lines[0]).toBe('    99.0 s  slow.test.ts');
-  expect(lines.at(-1)).toBe('     3.0 s  3.test.ts');
+test('lists the ten slowest files of each tier, the slowest first', () => {
+  const files = Array.from({ length: 12 }, (_, at) => file({ path: `${at}.test.ts`, seconds: at }));
+  const lines = listSlowest([report(...files), { ...report(file({ path: 'slow.test.ts' })), tier: 'chaos' }]);
+  expect(lines).toHaveLength(13);
+  expect(lines.slice(0, 2)).toEqual(['  load', '    11.0 s  11.test.ts']);
+  expect(lines.slice(-3)).toEqual(['     2.0 s  2.test.ts', '  chaos', '     1.0 s  slow.test.ts']);
 });
 
 test('lists what was skipped with its reason', () => {

@@ -2,6 +2,7 @@
 
 /** One tier of a run, as written by test/support/reporter.js. */
 export interface Report {
+  tier: string;
   /** Tests that passed. */
   passed: number;
   files: TestFile[];
@@ -45,11 +46,15 @@ export function summarizeFailures({ files }: Report): string[] {
   });
 }
 
-/** The ten slowest files of all tiers. */
+/** The ten slowest files of each tier. */
 export function listSlowest(reports: readonly Report[]): string[] {
-  const files = reports.flatMap((report) => report.files);
-  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-  return slowest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${path}`);
+  return reports.flatMap(({ tier, files }) => {
+    const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+    return [
+      `  ${tier}`,
+      ...slowest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${path}`),
+    ];
+  });
 }
 
 /** Skipped tests with their reasons. */
