@@ -20,7 +20,7 @@ interface Calls {
    * @throws the driver's error; `readSqlState` reads it
    */
   callFunction: Call;
-  /** The same through the pipelined connection (pipeline.ts). */
+  /** Like `callFunction`, through the pipelined connection (pipeline.ts). */
   callPipelined: Call;
   /**
    * Runs a statement like `$queryRaw`, but outside transactions and past Prisma, as `callFunction` does. It returns

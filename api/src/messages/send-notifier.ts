@@ -7,7 +7,7 @@ import type { Redis } from '../platform/redis.js';
 const TIMEOUT_MS = 250;
 /** An instance is notified at most once in this interval. Under load, every batch would notify each busy instance. */
 const MIN_INTERVAL_MS = 10;
-/** The same with messages, which cause no claim. A client that waits for each answer sends again within 10 ms. */
+/** Interval for notifications with messages, which cause no claim: a client that waits for answers sends within 10 ms. */
 const MIN_INTERVAL_WITH_MESSAGES_MS = 2;
 /** An engine that leaves entries in its stream gets no messages for this time: it is offline or busy. */
 const WITHOUT_MESSAGES_MS = 1_000;
@@ -95,7 +95,7 @@ export class SendNotifier {
       messages && !this.#postponed.has(instanceId) ? MIN_INTERVAL_WITH_MESSAGES_MS : MIN_INTERVAL_MS;
     // A traced notification is sent at once, because its spans end when it has been sent.
     if ((elapsed < interval || this.#isBusy()) && traceparents.length === 0) {
-      // It stands for others too, of which nothing is known here.
+      // A postponed notification replaces others, whose messages are not known here.
       this.#postponed.set(instanceId, { ...notification, messages: null });
       this.#scheduleFlush();
       return undefined;

@@ -11,7 +11,7 @@ export type ToolPlan =
   | { tool: 'image'; decoder: PictureDecoder }
   /** Makes a looping film of an animated GIF, else a JPEG. */
   | { tool: 'gif' }
-  /** The same of a WebP. `film`: a still one is refused. */
+  /** Makes them of a WebP instead. `film`: a still one is refused. */
   | { tool: 'webp'; film: boolean }
   /** Makes a WebP of 512x512 pixels. */
   | StickerPlan

@@ -97,7 +97,7 @@ function decide(request: SendRequest, facts: Facts, lookUpPolicy: PolicyLookup, 
     if (tally.recordIds.has(recordId)) return { do: 'retry' };
     const repeat = decideRepeat(request, facts);
     if (repeat) return repeat;
-    // Also if this request is refused: a repeat in the same batch is decided in the next one.
+    // A refused request counts, too: a repeat in the same batch is decided in the next one.
     tally.recordIds.add(recordId);
   }
   if (facts.instanceVersion === null) return refuse('not-found');

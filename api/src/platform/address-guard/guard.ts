@@ -16,11 +16,11 @@ import { PublicAddresses } from './ranges.js';
  * Through a proxy the agent judges the same names and addresses, but the proxy resolves the name again and connects.
  */
 interface GuardRules {
-  /** Also allow exactly `http://127.0.0.1:PORT/...` (a gateway on one machine). */
+  /** Allow in addition exactly `http://127.0.0.1:PORT/...` (a gateway on one machine). */
   loopback: boolean;
   /** Additional forbidden ranges (CIDR); all non-public ranges are forbidden anyway. */
   forbiddenRanges: readonly string[];
-  /** Also allow plain http to public addresses (media). */
+  /** Allow in addition plain http to public addresses (media). */
   plainHttp?: boolean;
 }
 

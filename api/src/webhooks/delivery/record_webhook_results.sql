@@ -47,7 +47,7 @@ BEGIN
   WHERE e.id = d.id AND NOT d.healthy
     AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
 
-  -- The same error is written at most once a minute.
+  -- A repeated error is written at most once a minute.
   UPDATE webhook_endpoints e SET last_error = d.error, last_error_at = now()
   FROM jsonb_to_recordset(endpoints) AS d(id uuid, error text)
   WHERE e.id = d.id AND d.error IS NOT NULL
