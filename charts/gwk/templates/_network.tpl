@@ -219,7 +219,7 @@ also compare addresses with ranges (core/src/proxy/direct-hosts.ts). */ -}}
 - to:
     - ipBlock: { cidr: 169.254.169.254/32 }
   ports: [{ port: 80, protocol: TCP }]
-# The same server behind a network plugin that applies policies after address translation.
+# The metadata server behind a network plugin that applies policies after address translation.
 - to:
     - ipBlock: { cidr: 169.254.169.252/32 }
   ports: [{ port: 987, protocol: TCP }, { port: 988, protocol: TCP }]
