@@ -31,7 +31,7 @@ const Call = z.object({
   group: z.boolean(),
   /** Network id of the group, if the network names it. */
   chat: networkId().nullable(),
-  /** It came while the instance was offline. */
+  /** The call came while the instance was offline. */
   missed: z.boolean(),
   /** The engine has rejected it, as the policy says. */
   rejected: z.boolean(),

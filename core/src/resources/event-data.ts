@@ -202,7 +202,7 @@ export const CallReceivedData = z.object({
   group: z.boolean(),
   /** The group that is called, if the network names it. */
   chat: EventChat.optional(),
-  /** It came while the instance was offline. */
+  /** The call came while the instance was offline. */
   missed: z.boolean(),
   /** Rejected by the policy `reject_calls`. */
   rejected: z.boolean(),
