@@ -48,7 +48,7 @@ export class IdleCollector {
     this.#code.refresh();
   }
 
-  /** The same for a message that was sent or received. */
+  /** Postpones the collections for a message that was sent or received. */
   recordMessage(): void {
     this.#hadMessages = true;
     this.recordActivity();

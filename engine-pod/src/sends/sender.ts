@@ -159,7 +159,7 @@ export class Sender {
     }
     try {
       let waiting = outcome ? await this.#report(outcome) : true;
-      // It was claimed again while the outcome of its lost claim was on the way, which the API then ignored.
+      // The message was claimed again while the outcome of its lost claim was on the way, which the API then ignored.
       if (held.claimId !== claimId) {
         this.#forget(held);
         waiting = await this.#report(held.toReturned());

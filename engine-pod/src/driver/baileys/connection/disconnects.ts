@@ -70,7 +70,7 @@ export const isVersionRefusal = (event: ConnectionEvent): boolean =>
   event.disconnect.kind === 'dropped' &&
   event.disconnect.reason.startsWith(VERSION_REJECTED);
 
-/** The same while a device is being linked. There is nothing yet that could be logged out. */
+/** Classifies the end of a connection while a device is being linked. There is nothing yet that could be logged out. */
 export function classifyPairingDisconnect(error: DisconnectError, now: number): Disconnect {
   const disconnect = classifyDisconnect(error, now);
   if (error.code === 408 && error.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');

@@ -94,7 +94,7 @@ export function handleCalls(socket: CallSocket, reporter: NoticeReporter, servic
   interceptEvent(socket, 'CB:call', (stanza: BinaryNode) => {
     handle(stanza)
       .then(() => socket.sendMessageAck(stanza))
-      // It comes again with a new connection.
+      // The call comes again with a new connection.
       .catch(() => undefined);
   });
 }

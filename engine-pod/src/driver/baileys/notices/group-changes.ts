@@ -170,7 +170,7 @@ export function storeGroupChanges(
     if (!change) return void pass(stanza);
     reporter.store(change).then(
       () => pass(stanza),
-      // It comes again with a new connection.
+      // The notice comes again with a new connection.
       () => undefined,
     );
   });

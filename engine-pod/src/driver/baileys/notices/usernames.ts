@@ -67,7 +67,7 @@ export function storeUsernames(socket: Pick<WASocket, 'ws' | 'ev'>, services: No
     if (!change) return void pass(stanza);
     reporter.report([change]).then(
       () => pass(stanza),
-      // It comes again with a new connection.
+      // The notice comes again with a new connection.
       () => undefined,
     );
   });

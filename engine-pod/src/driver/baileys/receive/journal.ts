@@ -138,7 +138,7 @@ export class Journal {
   }
 }
 
-/** The same ciphertext from the same sender always has the same name. */
+/** Returns one name for each pair of sender and ciphertext, however often it arrives. */
 export function hashCiphertext(sender: string, ciphertext: Uint8Array): string {
   return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
 }

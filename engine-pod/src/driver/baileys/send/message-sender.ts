@@ -93,7 +93,7 @@ async function relay(
     );
   } catch (error) {
     log.debug({ stack: maskNumbers((error as Error).stack ?? '') }, 'message could not be written');
-    // It may fail after the stanza was written. Then only the acknowledgement decides.
+    // The call may fail after the stanza was written. Then only the acknowledgement decides.
     if (message.written) return;
     message.abandoned = true;
     throw SendFailure.notWritten();

@@ -15,7 +15,7 @@ import { prepareGroup } from './group-devices.js';
 
 /** A phone number that was found is not looked up again for this time. */
 const KNOWN = { max: 10_000, ttlMs: 6 * 3_600_000 };
-/** The same for contact cards and phone numbers without an account. A send asks again: the contact may have registered. */
+/** A phone number without an account is not looked up again for a card in this time. A send asks: it may have one now. */
 const UNKNOWN = { max: 10_000, ttlMs: 3_600_000 };
 
 type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];

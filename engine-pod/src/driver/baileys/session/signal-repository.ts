@@ -64,7 +64,7 @@ class DurableOperations {
    * Baileys: it would fail again, because nothing that changes sessions was handled in between.
    */
   readonly #decryptedAhead = new WeakMap<Uint8Array, Promise<Uint8Array>>();
-  /** The same for sender keys, by the hash of the key; one entry for each message that carried it. */
+  /** Sender keys taken ahead, by the hash of the key; one entry for each message that carried it. */
   readonly #keysTakenAhead = new Map<string, Promise<void>[]>();
   /** Serialises reports in the order of the decryptions. */
   #reported: Promise<unknown> = Promise.resolve();

@@ -70,7 +70,7 @@ export class MissingMessages {
     return this.#journal.addPlaintext(stanza.attrs, encodeWAMessage(message));
   }
 
-  /** Also for content that cannot be decrypted. */
+  /** Records a message whose content cannot be decrypted. */
   recordUndecryptable({ attrs }: BinaryNode): Promise<void> | null {
     return getAge(attrs) <= MAX_AGE_MS ? this.#recordMissing(attrs) : null;
   }
