@@ -127,7 +127,7 @@ export default defineConfig({
       files: ['**/*.test.ts'],
       rules: { 'max-lines-per-function': 'off', 'typescript/require-array-sort-compare': 'off' },
     },
-    // It runs in pages.
+    // This script runs in pages.
     { files: ['test/console/page-script.js'], env: { browser: true } },
     {
       files: ['**/*.js'],

@@ -53,7 +53,7 @@ export class Component<T extends Running = Running> {
     this.#supervision = this.#supervise();
   }
 
-  /** Also cancels a start in progress. */
+  /** Stops the component, and cancels a start in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const running = await this.#starting?.catch(() => undefined);
