@@ -41,6 +41,14 @@ test.each([
   ],
   ['a private word in a name', 'a.ts', 'const waitRung = 1;', '1: name with "Rung"'],
   ['a private word in a chart', 'a.yaml', '# Waits for the desk.\na: 1', '1: "desk": write pairing request'],
+  ['a comment that begins with It', 'a.ts', '// It has a result.', '1: name the subject of the comment'],
+  ['a comment that begins with Also', 'a.sql', '-- Also if it failed.', '1: name the subject of the comment'],
+  [
+    'a comment that begins with The same',
+    'a.yaml',
+    'a: 1\n# The same\n# for pods.\nb: 2',
+    '2: name the subject of the comment',
+  ],
   [
     'a citation of a page that is not in the repository',
     'a.ts',
@@ -55,6 +63,7 @@ test.each([
   ['a question as a heading', 'a.md', '## What is an engine?'],
   ['code in backticks and blocks', 'a.md', 'Run `bell`.\n\n```sh\nring bell\n```'],
   ['signing a request', 'a.ts', '// The worker signs the request with HMAC.'],
+  ['a comment with It in a later sentence', 'a.ts', '// Reads a row. It may be stale.'],
   ['plain comments and names', 'a.ts', '/** Retries failed deliveries. */\nconst notifiedAt = 1;'],
 ])('accepts %s', (_, path, source) => {
   expect(judge(path, source)).toEqual([]);

@@ -53,6 +53,8 @@ const NAME_WORDS = new RegExp(
 );
 
 const SUBJECT = /^["'(]?(What|Of|Whoever|Whatever|Who)\b/;
+/** A comment that begins so is read twice: its subject is in another line. */
+const PRONOUN = /^\W*(It|That|Also|The same|Others)\b/;
 const CITATION = /\((see )?(the )?(design|spec)\b[^)]*\)/i;
 
 /** Uses in an ordinary sense or a promised name: path, text, reason. */
@@ -72,6 +74,9 @@ const isAllowed = (path, text) => ALLOWED.some(([file, words]) => file.test(path
  */
 export function judgeTexts(path, texts) {
   return texts.flatMap(({ line, text, kind }) => [
+    ...(kind === 'comment' && PRONOUN.test(text)
+      ? [{ line, rule: 'name the subject of the comment', text }]
+      : []),
     ...(CITATION.test(text) ? [{ line, rule: 'link into the repository instead', text }] : []),
     ...splitSentences(text)
       .filter((sentence) => !isAllowed(path, sentence))
