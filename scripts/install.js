@@ -29,6 +29,13 @@ function linkNode() {
   if (major < WANTED) fail(`There is no package ${name}. Install Node ${WANTED} or later yourself.`);
 }
 
+/** Lets Git run the hooks of this repository, unless it runs others. An archive has no .git, and git may be missing. */
+function setHooks() {
+  if (!existsSync('.git')) return;
+  const isUnset = spawnSync('git', ['config', 'core.hooksPath']).status === 1;
+  if (isUnset) spawnSync('git', ['config', 'core.hooksPath', '.githooks'], { stdio: 'inherit' });
+}
+
 const major = Number(process.versions.node.split('.')[0]);
 if (major < OLDEST) {
   fail(`Node ${process.versions.node} is too old. Install Node ${OLDEST} or later and retry.`);
@@ -39,4 +46,5 @@ process.stdout.write('install: installing packages (one to two minutes the first
 npm(['ci', '--no-progress', '--loglevel=error']);
 npm(['run', '--silent', 'postdeps', '--', '--loglevel=error']);
 linkNode();
+setHooks();
 process.stdout.write(`install: done in ${Math.round((Date.now() - began) / 1000)} s\n`);
