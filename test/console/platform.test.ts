@@ -92,6 +92,8 @@ describeWithChromium('what administrators of the platform do in the console', ()
     await dialog.getByLabel('Note').fill('The list opens late.');
     expect(await findViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Save' }).click();
+    // The field of the dialog contains the same words until the dialog closes.
+    await dialog.waitFor({ state: 'hidden' });
     await page.getByText('The list opens late.').waitFor();
     await page.getByText(`by ${ADMIN}`).waitFor();
     const member = await stage.signIn();
