@@ -88,6 +88,16 @@ export default {
         pathNot: '^engine-pod/src/driver/$1/',
       },
     },
+    {
+      name: 'decoder-without-secrets',
+      comment:
+        'The decoder works on files of strangers. It imports no database, no keys and no settings of others.',
+      severity: 'error',
+      from: { path: '^decoder/src/' },
+      to: {
+        path: '^@gwk/core/(encryption|config/(?!decoder$|load$))|^@gwk/(?!core/)|(^|node_modules/)(pg|redis|@prisma)/',
+      },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules|/dist/' },
