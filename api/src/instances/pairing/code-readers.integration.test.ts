@@ -2,18 +2,22 @@ import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
-import { makeConsoleWorld } from '@gwk/test/support/api/console-world';
+import { makeConsoleWorld, sampleOf } from '@gwk/test/support/api/console-world';
+import { buildSample } from '@gwk/test/support/api/contract/requests';
 import { openBrowser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { makeWorld } from '@gwk/test/support/api/world';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { CommandRefusal } from '@gwk/test/support/api/fake-engine';
+import { withIds } from '@gwk/test/support/hostile/described-operations';
 import { openStream } from '@gwk/test/support/sse';
 import { until } from '@gwk/test/support/wait';
 import { AccessLog } from '../../public-api/access-log.js';
+import type { Operation } from '../../http/operation.js';
+import { openApiDocument } from '../../openapi/document.js';
 import { CONSOLE_OPERATIONS, OPERATIONS } from '../../public-api/operations.js';
 
-/** A pairing code links any phone. This walks everything that a caller without `instances:write` can read during a pairing. */
+/** A pairing code links any phone. This walks everything that a caller without `instances:write` can call during a pairing. */
 const QR = '2@MARKER-of-the-QR';
 const TYPED = 'MARKER42';
 const OTHER_SCOPES = SCOPES.filter((scope) => scope !== 'instances:write');
@@ -73,7 +77,7 @@ afterAll(async () => {
 /** Opens a session of each method with its code on display, the typed one on an instance of its own. */
 async function openPairing(id: string, pair: () => Promise<{ body: PairingOut }>): Promise<PairingOut> {
   const engine = await api.engine(id);
-  for (const name of ['check-contact', 'groups', 'group'] as const) {
+  for (const name of ['check-contact', 'read', 'presence', 'groups', 'group'] as const) {
     engine.handlers[name] = () => new CommandRefusal('not-connected');
   }
   engine.handlers.pair = async ({ session, method }) => {
@@ -116,6 +120,33 @@ async function readEverything(headers: Headers): Promise<{ path: string; status:
     const answer = await fetch(`http://127.0.0.1:${api.port}${path}`, { headers });
     const text = JSON.stringify([...answer.headers]) + (await answer.text());
     answers.push({ path, status: answer.status, text });
+  }
+  return answers;
+}
+
+const document = openApiDocument({
+  operations: OPERATIONS,
+  baseUrl: 'https://example.org',
+  docsUrl: 'https://docs.example.org',
+});
+const isChange = ({ method }: Operation): boolean => method === 'POST' || method === 'PATCH';
+
+/** Texts of the answers to all changes by a caller, each with its example and the ids of the account. */
+async function changeEverything(headers: Headers): Promise<{ path: string; status: number; text: string }[]> {
+  const samples = [
+    ...OPERATIONS.filter(isChange).map((operation) => buildSample(operation, document, ids)),
+    ...CONSOLE_OPERATIONS.filter(isChange).map((operation) => sampleOf(operation, ids)),
+  ];
+  const answers = [];
+  for (const { method, path, body, headers: own } of samples) {
+    const text = typeof body === 'string' ? body : JSON.stringify(withIds(body ?? null, ids));
+    const answer = await fetch(`http://127.0.0.1:${api.port}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers, ...own },
+      ...(body !== undefined && { body: text }),
+    });
+    const seen = JSON.stringify([...answer.headers]) + (await answer.text());
+    answers.push({ path, status: answer.status, text: seen });
   }
   return answers;
 }
@@ -166,30 +197,39 @@ test.each(readers)('%s reads no code by any operation or page', async (_name, op
   expect([again.status, findCodes(await again.text())]).toEqual([403, []]);
 });
 
-test.each(readers.slice(0, 5))(
-  '%s reads no code from the stream, but state and time left',
-  async (_name, open) => {
-    const { instances, qr } = await openBoth();
-    const headers = await open();
-    for (const id of instances) {
-      const stream = openStream(`http://127.0.0.1:${api.port}/v1/instances/${id}/pairing/stream`, headers);
-      await until(() => stream.events.length > 0, { what: 'the stream names the code' });
-      stream.close();
-      expect(stream.events).toEqual([
-        { event: id === qr ? 'qr' : 'code', data: { expires_in_s: expect.any(Number) as number } },
-      ]);
-      const answer = await fetch(`http://127.0.0.1:${api.port}/v1/instances/${id}/pairing`, { headers });
-      expect(await answer.json()).toEqual({
-        instance_id: id,
-        state: 'pairing',
-        qr: null,
-        pairing_code: null,
-        expires_in_s: expect.any(Number) as number,
-        error: null,
-      });
-    }
-  },
-);
+/** Keys without `instances:read` do not read the pairing at all. */
+const WATCHERS = readers.slice(0, 5);
+
+test.each(readers.slice(5))('%s gets no stream', async (_name, open) => {
+  const { instances } = await openBoth();
+  const headers = await open();
+  for (const id of instances) {
+    const answer = await fetch(`http://127.0.0.1:${api.port}/v1/instances/${id}/pairing/stream`, { headers });
+    expect([answer.status, findCodes(await answer.text())]).toEqual([403, []]);
+  }
+});
+
+test.each(WATCHERS)('%s reads no code from the stream, but state and time left', async (_name, open) => {
+  const { instances, qr } = await openBoth();
+  const headers = await open();
+  for (const id of instances) {
+    const stream = openStream(`http://127.0.0.1:${api.port}/v1/instances/${id}/pairing/stream`, headers);
+    await until(() => stream.events.length > 0, { what: 'the stream names the code' });
+    stream.close();
+    expect(stream.events).toEqual([
+      { event: id === qr ? 'qr' : 'code', data: { expires_in_s: expect.any(Number) as number } },
+    ]);
+    const answer = await fetch(`http://127.0.0.1:${api.port}/v1/instances/${id}/pairing`, { headers });
+    expect(await answer.json()).toEqual({
+      instance_id: id,
+      state: 'pairing',
+      qr: null,
+      pairing_code: null,
+      expires_in_s: expect.any(Number) as number,
+      error: null,
+    });
+  }
+});
 
 let both: Promise<{ instances: string[]; qr: string }> | undefined;
 /** Opens the typed pairing beside that of the QR code. */
@@ -205,6 +245,26 @@ function openBoth() {
   })();
   return both;
 }
+
+test.each(readers)('%s reads no code from the answer to any change', async (_name, open) => {
+  await openBoth();
+  const answers = await changeEverything(await open());
+  expect(answers.length).toBeGreaterThan(40);
+  expect(answers.filter(({ status }) => status === 500)).toEqual([]);
+  expect(answers.flatMap(({ path, text }) => findCodes(text).map((code) => [path, code]))).toEqual([]);
+});
+
+test('an operation that deletes answers without a body, so the walks leave it out', () => {
+  const deletions = [...OPERATIONS, ...CONSOLE_OPERATIONS].filter(({ method }) => method === 'DELETE');
+  expect(deletions.filter(({ result, status }) => result !== undefined || status !== 204)).toEqual([]);
+});
+
+test('the metrics have no code', async () => {
+  const answer = await fetch(`http://127.0.0.1:${api.port}/metrics`);
+  const text = await answer.text();
+  expect(text).toContain('gwk_');
+  expect(findCodes(text)).toEqual([]);
+});
 
 test('the log has no code', () => {
   const text = log.join('');
