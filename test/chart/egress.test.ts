@@ -40,6 +40,20 @@ function listReaching(values: object, address: string, port: number): string[] {
     .sort();
 }
 
+const PRIVATE = ['10.0.0.5', '172.16.3.4', '192.168.1.1', '169.254.169.254', '100.64.0.1', 'fd00::5'];
+const PORTS = [22, 53, 80, 443, 5432, 6379, 8080, 8081, 9000];
+
+/** Private addresses and ports that engines reach. */
+function listPrivateOfEngines(values: object): string[] {
+  const policies = render(values, { namespace: NAMESPACE }).filter(({ kind }) => kind === 'NetworkPolicy');
+  const from = PODS['engine']!;
+  return PRIVATE.flatMap((address) =>
+    PORTS.filter((port) => isAllowed(policies, { from, to: { address }, port })).map(
+      (port) => `${address} ${port}`,
+    ),
+  );
+}
+
 function readProfiles(values: object): Record<string, { proxy?: object }> {
   const map = render(values).find(
     ({ kind, data }) => kind === 'ConfigMap' && JSON.stringify(data).includes('engine'),
@@ -49,6 +63,25 @@ function readProfiles(values: object): Record<string, { proxy?: object }> {
     { proxy?: object }
   >;
 }
+
+describeChart('engines', () => {
+  const REDIS = '10.0.0.5';
+
+  test('reach private addresses at the port of Redis only, while its addresses are in a Secret', () => {
+    expect(listPrivateOfEngines(MINIMAL_VALUES)).toEqual(PRIVATE.map((address) => `${address} 6379`));
+  });
+
+  test('reach no private address but the named Redis', () => {
+    const networkPolicy = { redis: [{ ipBlock: { cidr: `${REDIS}/32` } }] };
+    expect(listPrivateOfEngines({ ...MINIMAL_VALUES, networkPolicy })).toEqual([`${REDIS} 6379`]);
+  });
+
+  test('reach no private address if the URL of Redis names a Service', () => {
+    const redis = { url: 'redis://:p@redis.stores.svc:6379' };
+    expect(listPrivateOfEngines({ ...MINIMAL_VALUES, redis })).toEqual([]);
+    expect(listPrivateOfEngines({ demo: { enabled: true } })).toEqual([]);
+  });
+});
 
 describeChart('a proxy', () => {
   test('takes e-mails and OpenID Connect too, unless their peers are named or they are reached without it', () => {
