@@ -1,15 +1,24 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { GatewayClient } from './client.js';
+import type { Answer, GatewayClient } from './client.js';
+import { findBreach, type KeyRights } from '../hostile/matrix.js';
 import { testPhone } from './traffic.js';
 import type { Ids } from '../hostile/described-operations.js';
 import type { HostileRequest } from '../hostile/hostile-requests.js';
 import { MAX_HOLD_MS, SETTLE_MS, type LoopTime } from './loop-time.js';
 import { pause, until } from '../wait.js';
 
+/** A key of the account with other rights than `client`. */
+export interface WeakerKey {
+  client: GatewayClient;
+  rights: KeyRights;
+}
+
 /** Account that receives hostile requests, with values to build them from. */
 export interface HostileAccount {
   client: GatewayClient;
+  /** Keys that take turns in `sendByKeys`. */
+  weaker?: readonly WeakerKey[];
   instance: InstanceOut;
   endpointId: string;
 }
@@ -22,6 +31,9 @@ export class HostileClient {
   readonly #account: HostileAccount;
   /** Requests that may still cause work. */
   #recent: { at: number; request: HostileRequest }[] = [];
+  #turn = 0;
+  /** Number of answers to weaker keys by status. */
+  readonly answersByKey: Record<number, number> = {};
 
   private constructor(
     account: HostileAccount,
@@ -43,11 +55,34 @@ export class HostileClient {
    * Sends requests, several at a time.
    * @throws Error on a 500, a missing response, an undocumented response, or requests that hold an event loop too long
    */
-  async send(requests: readonly HostileRequest[]): Promise<void> {
+  send(requests: readonly HostileRequest[]): Promise<void> {
+    return this.#sendAll(requests, (request) => this.#send(request));
+  }
+
+  /**
+   * Sends each request by the key of the account and by a weaker one in turn.
+   * @throws Error as `send`, and on an answer to a weaker key that its scopes do not allow
+   */
+  sendByKeys(requests: readonly HostileRequest[]): Promise<void> {
+    const { weaker = [] } = this.#account;
+    return this.#sendAll(requests, async (request) => {
+      const { client, rights } = weaker[this.#turn++ % weaker.length]!;
+      await this.#send(request);
+      const { status, body } = await this.#send(request, client);
+      const breach = findBreach(rights, request, { status, body });
+      if (breach !== null) throw new Error(`${breach}, to ${describe(request)}`);
+      this.answersByKey[status] = (this.answersByKey[status] ?? 0) + 1;
+    });
+  }
+
+  async #sendAll(
+    requests: readonly HostileRequest[],
+    send: (request: HostileRequest) => Promise<unknown>,
+  ): Promise<void> {
     const size = this.loops.length > 0 ? AT_ONCE_WATCHED : AT_ONCE;
     for (let i = 0; i < requests.length; i += size) {
       const batch = requests.slice(i, i + size);
-      await Promise.all(batch.map((request) => this.#send(request)));
+      await Promise.all(batch.map(send));
       const at = Date.now();
       this.#recent = [
         ...this.#recent.filter((earlier) => at - earlier.at < SETTLE_MS),
@@ -95,13 +130,14 @@ export class HostileClient {
     await this.#checkLoops();
   }
 
-  async #send(request: HostileRequest): Promise<void> {
+  async #send(request: HostileRequest, client = this.#account.client): Promise<Answer> {
     const { method, path, headers, body } = request;
     const call = { patient: false, headers, ...(body !== undefined && { body }) };
-    const answer = await this.#account.client.call(method, path, call).catch((error: unknown) => {
+    const answer = await client.call(method, path, call).catch((error: unknown) => {
       throw new Error(`${(error as Error).message}, to ${describe(request)}`);
     });
     if (answer.status === 500) throw new Error(`500, to ${describe(request)}`);
+    return answer;
   }
 }
 
