@@ -1,11 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildPod } from '@gwk/operator/cluster/kubernetes/pod-spec';
-import { readProfiles } from '@gwk/operator/cluster/kubernetes/profiles';
 import { parse } from 'yaml';
-import { CHART, find, listPodTemplates, render, type PodTemplate } from '../support/chart/render.js';
+import { buildEngine } from '../support/chart/engine-pod.js';
+import { CHART, listPodTemplates, render } from '../support/chart/render.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { objectPath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 import { until } from '../support/wait.js';
@@ -60,46 +57,10 @@ const policyFor = (namespace: string): KubeObject[] => [
   },
 ];
 
-async function buildEngine(objects: KubeObject[], namespace: string): Promise<PodTemplate> {
-  const folder = await mkdtemp(join(tmpdir(), 'gwk-profiles-'));
-  try {
-    const file = join(folder, 'profiles.yaml');
-    const { data } = find(objects, 'ConfigMap', 'gwk-operator-profiles') as unknown as {
-      data: Record<string, string>;
-    };
-    writeFileSync(file, data['profiles.yaml']!);
-    const plan = {
-      key: `${namespace}/shop`,
-      uid: 'f9e9bd5a-7f0e-4fc4-8f16-d77cd50a1e43',
-      name: 'gwk-shop-abcde',
-      instanceId: '00000000-0000-7000-8000-000000000001',
-      template: { profile: 'default', logLevel: null, revision: '' },
-    };
-    const settings = {
-      internalUrl: 'https://gwk-internal',
-      internalCa: undefined,
-      logLevel: 'info',
-      networks: {
-        sandboxNetwork: undefined,
-        clientVersion: 'auto',
-        networkUrl: undefined,
-        networkRoot: undefined,
-        networkCa: undefined,
-      },
-    };
-    return buildPod(plan, readProfiles(file)['default']!, settings) as unknown as PodTemplate;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
 /** The pods of an installation, that of an engine included, as their controllers would create them. */
 async function listPods(values: object, namespace: string): Promise<KubeObject[]> {
   const objects = render(values, { namespace });
-  const templates = [
-    ...listPodTemplates(objects),
-    ['Engine', await buildEngine(objects, namespace)] as const,
-  ];
+  const templates = [...listPodTemplates(objects), ['Engine', buildEngine(objects, namespace)] as const];
   return templates.map(([owner, { metadata, spec }]) => {
     const own: Record<string, unknown> = { ...spec };
     // The service accounts are not created.

@@ -178,7 +178,7 @@ describeChart('objects outside of namespaces', () => {
       .map(({ kind, metadata }) => `${kind} ${metadata.name.replace('messages.gwk-', '')}`)
       .sort();
   const NONE = {
-    operator: { watchNodes: false, endDeletedNamespaces: false },
+    operator: { watchNodes: false, endDeletedNamespaces: false, restrictWrites: false },
     crds: { enabled: false },
     rbac: { aggregate: false },
   };
@@ -206,8 +206,13 @@ describeChart('objects outside of namespaces', () => {
     ],
     [
       'to end deleted namespaces',
-      { ...NONE, operator: { watchNodes: false } },
+      { ...NONE, operator: { ...NONE.operator, endDeletedNamespaces: true } },
       ['ClusterRole operator-leave', 'ClusterRoleBinding operator-leave', ...POLICY],
+    ],
+    [
+      'to restrict writes of the operator',
+      { ...NONE, operator: { ...NONE.operator, restrictWrites: true } },
+      ['ValidatingAdmissionPolicy operator-writes', 'ValidatingAdmissionPolicyBinding operator-writes'],
     ],
   ])('%s', (_, values, expected) => {
     expect(clusterWide(values)).toEqual(expected);

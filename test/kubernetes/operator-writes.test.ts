@@ -1,0 +1,211 @@
+import { buildEngine } from '../support/chart/engine-pod.js';
+import { MINIMAL_VALUES, render } from '../support/chart/render.js';
+import { grantedTo } from '../support/chart/rights.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import type { KubeObject } from '../support/kubernetes/test-cluster.js';
+import { until } from '../support/wait.js';
+
+const MANAGED = { 'app.kubernetes.io/managed-by': 'gwk-operator' };
+const VALUES = {
+  ...MINIMAL_VALUES,
+  proxy: { existingSecret: 'way-out' },
+  engine: { profiles: { default: {}, meshed: { serviceAccountName: 'engines' } } },
+};
+const ONLY_OWN = 'the operator may write only its own Secrets and pods';
+const ONLY_MOUNTS = 'may mount only the Secret of their engine and that of the proxy';
+const NO_VARIABLES = 'may have no environment variables from Secrets';
+const ONLY_ACCOUNTS = 'may use only the service accounts of the engine profiles';
+
+type Spec = Record<string, unknown> & {
+  containers: Record<string, unknown>[];
+  volumes: Record<string, unknown>[];
+};
+
+/** The policy of the chart restricts what the operator may write, here on a real API server. */
+describeOnKubernetes(
+  'writes of the operator',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    const path = (plural: string, name = '') => `/api/v1/namespaces/${namespace}/${plural}/${name}`;
+    const call = (method: string, to: string, body: unknown, type = 'application/json') =>
+      cluster().call(method, to, { token, type, ...(body !== null && { body }) });
+    const secret = (name: string, more: object = {}) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace, ...more },
+      stringData: { key: 'value' },
+    });
+
+    beforeAll(async () => {
+      namespace = await cluster().namespace('writes');
+      const objects = render(VALUES, { namespace });
+      const granted = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
+      ({ token } = granted);
+      granted.done();
+      await cluster().applied(secret('databases'));
+      await cluster().applied(secret('gwk-shop-0a1b2c3d4e', { labels: { ...MANAGED, foreign: 'x' } }));
+      await cluster().post(path('serviceaccounts'), { metadata: { name: 'engines' } });
+      await cluster().post(path('serviceaccounts'), { metadata: { name: 'strong' } });
+      await until(async () => (await call('PATCH', path('secrets', 'databases'), {}, MERGE)).status === 422, {
+        what: 'the policy is enforced',
+      });
+    });
+
+    test.each<[what: string, method: string, type: string, body: unknown]>([
+      ['an empty merge patch', 'PATCH', 'application/merge-patch+json', {}],
+      ['an empty strategic patch', 'PATCH', 'application/strategic-merge-patch+json', {}],
+      ['an empty JSON patch', 'PATCH', 'application/json-patch+json', []],
+      [
+        'a patch that adds the label',
+        'PATCH',
+        'application/merge-patch+json',
+        { metadata: { labels: MANAGED } },
+      ],
+      ['a deletion', 'DELETE', 'application/json', null],
+    ])(
+      '%s of a foreign Secret is refused, and the answer does not contain it',
+      async (_, method, type, body) => {
+        const { status, body: answer } = await call(method, path('secrets', 'databases'), body, type);
+        expect([status, answer.message]).toEqual([422, expect.stringContaining(ONLY_OWN)]);
+        expect(JSON.stringify(answer)).not.toContain(Buffer.from('value').toString('base64'));
+        expect((await cluster().get(path('secrets', 'databases'))).status).toBe(200);
+      },
+    );
+
+    test('a server-side apply of a foreign Secret is refused', async () => {
+      const to = `${path('secrets', 'databases')}?fieldManager=x&force=true`;
+      const own = { ...secret('databases', { labels: MANAGED }), stringData: undefined };
+      const { status, body } = await call('PATCH', to, own, 'application/apply-patch+yaml');
+      expect([status, body.message]).toEqual([422, expect.stringContaining(ONLY_OWN)]);
+    });
+
+    test('its own Secrets can be created, patched and deleted', async () => {
+      const own = secret('gwk-shop-pairing', { labels: MANAGED });
+      expect((await call('POST', path('secrets').slice(0, -1), own)).status).toBe(201);
+      const to = path('secrets', 'gwk-shop-pairing');
+      expect((await call('PATCH', to, { data: {} }, MERGE)).status).toBe(200);
+      expect((await call('DELETE', to, null)).status).toBe(200);
+    });
+
+    test.each([
+      ['without the label', {}, {}, ONLY_OWN],
+      [
+        'with the token of a service account',
+        { labels: MANAGED, annotations: { 'kubernetes.io/service-account.name': 'strong' } },
+        { type: 'kubernetes.io/service-account-token' },
+        'the operator may create only Secrets of type Opaque',
+      ],
+    ])('a Secret %s cannot be created', async (_, metadata, more, message) => {
+      const { status, body } = await call('POST', path('secrets').slice(0, -1), {
+        ...secret('another', metadata),
+        ...more,
+      });
+      expect([status, body.message]).toEqual([422, expect.stringContaining(message)]);
+    });
+
+    const engine = (change: (spec: Spec) => object = () => ({}), metadata: object = {}): KubeObject => {
+      const pod = buildEngine(render(VALUES, { namespace }), namespace) as unknown as KubeObject;
+      const spec = pod['spec'] as Spec;
+      return { ...pod, metadata: { ...pod.metadata, ...metadata }, spec: { ...spec, ...change(spec) } };
+    };
+    const create = (pod: KubeObject) => call('POST', `${path('pods').slice(0, -1)}?dryRun=All`, pod);
+    const withVolume = (source: object) => (spec: Spec) => ({
+      volumes: [...spec.volumes, { name: 'more', ...source }],
+    });
+    const withContainer = (fields: object) => (spec: Spec) => ({
+      containers: [{ ...spec.containers[0]!, ...fields }],
+    });
+
+    test.each<[string, KubeObject | (() => KubeObject)]>([
+      ['its own Secret and that of the proxy', () => engine()],
+      ['the account of a profile', () => engine(() => ({ serviceAccountName: 'engines' }))],
+      ['what a service mesh adds', () => engine(withVolume(MESH))],
+    ])('a pod of an engine with %s is admitted', async (_, pod) => {
+      const { status, body } = await create(typeof pod === 'function' ? pod() : pod);
+      expect([status, body.message]).toEqual([201, undefined]);
+    });
+
+    test.each<[string, (spec: Spec) => object, string]>([
+      ['a foreign Secret', withVolume({ secret: { secretName: 'databases' } }), ONLY_MOUNTS],
+      ['the Secret of another name', withVolume({ secret: { secretName: 'gwk-shop-pairing' } }), ONLY_MOUNTS],
+      [
+        'the Secret of another engine',
+        withVolume({ secret: { secretName: 'gwk-other-0a1b2c3d4e' } }),
+        ONLY_MOUNTS,
+      ],
+      [
+        'a projected Secret',
+        withVolume({ projected: { sources: [{ secret: { name: 'databases' } }] } }),
+        ONLY_MOUNTS,
+      ],
+      ['a volume claim', withVolume({ persistentVolumeClaim: { claimName: 'gwk-media' } }), ONLY_MOUNTS],
+      [
+        'a variable from a Secret',
+        withContainer({
+          env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'databases', key: 'key' } } }],
+        }),
+        NO_VARIABLES,
+      ],
+      [
+        'all variables of a Secret',
+        withContainer({ envFrom: [{ secretRef: { name: 'databases' } }] }),
+        NO_VARIABLES,
+      ],
+      [
+        'the same in an init container',
+        (spec) => ({
+          initContainers: [
+            {
+              ...spec.containers[0]!,
+              name: 'i',
+              startupProbe: null,
+              livenessProbe: null,
+              readinessProbe: null,
+              envFrom: [{ secretRef: { name: 'databases' } }],
+            },
+          ],
+        }),
+        NO_VARIABLES,
+      ],
+      ['another service account', () => ({ serviceAccountName: 'strong' }), ONLY_ACCOUNTS],
+    ])('a pod of an engine with %s is refused', async (_, change, message) => {
+      const { status, body } = await create(engine(change));
+      expect([status, body.message]).toEqual([422, expect.stringContaining(message)]);
+    });
+
+    test('a pod without the label of engines, or of another name, is refused', async () => {
+      const unlabelled = await create(engine(undefined, { labels: {} }));
+      expect([unlabelled.status, unlabelled.body.message]).toEqual([422, expect.stringContaining(ONLY_OWN)]);
+      const mount = () => ({
+        volumes: [{ name: 'credentials', secret: { secretName: 'databases-0a1b2c3d4e' } }],
+      });
+      const renamed = await create(engine(mount, { name: 'databases' }));
+      expect([renamed.status, renamed.body.message]).toEqual([422, expect.stringContaining(ONLY_MOUNTS)]);
+    });
+
+    test('foreign pods cannot be deleted, and those of engines can', async () => {
+      const pod = (name: string, labels: object) => ({ ...engine(undefined, { name, labels }) });
+      for (const one of [pod('gwk-foreign', {}), pod('gwk-own', MANAGED)]) await cluster().applied(one);
+      const refused = await call('DELETE', path('pods', 'gwk-foreign'), null);
+      expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining(ONLY_OWN)]);
+      expect((await call('DELETE', path('pods', 'gwk-own'), null)).status).toBe(200);
+    });
+
+    test('restricts nobody else', async () => {
+      const to = path('secrets', 'databases');
+      expect((await cluster().call('PATCH', to, { body: {}, type: MERGE })).status).toBe(200);
+    });
+  },
+  { chart: true },
+);
+
+const MERGE = 'application/merge-patch+json';
+const MESH = {
+  projected: {
+    sources: [
+      { serviceAccountToken: { path: 'token', audience: 'istio-ca' } },
+      { configMap: { name: 'istio-ca-root-cert' } },
+    ],
+  },
+};
