@@ -112,10 +112,10 @@ describeChart('NetworkPolicies', () => {
         'prometheus -> engine: 8084',
         ...['api', 'worker', 'operator', 'engine', 'migrations', 'secrets', 'test'].map(
           (from) =>
-            `${from} -> dns: ${from === 'api' || from === 'operator' || from === 'secrets' ? '53 443 6443 53/UDP' : DNS}`,
+            `${from} -> dns: ${['api', 'operator', 'secrets', 'test'].includes(from) ? '53 443 6443 53/UDP' : DNS}`,
         ),
         // The Kubernetes API is not a pod, and the chart cannot know its address.
-        ...['api', 'operator', 'secrets'].flatMap((from) =>
+        ...['api', 'operator', 'secrets', 'test'].flatMap((from) =>
           [
             'neighbour',
             'prometheus',
@@ -162,6 +162,7 @@ describeChart('NetworkPolicies', () => {
         'api -> private address: 443 5432 6379 6443',
         'operator -> private address: 443 6443',
         'secrets -> private address: 443 6443',
+        'test -> private address: 443 6443',
         `worker -> internet by IPv6: ${ALL}`,
         `worker -> internet: ${ALL}`,
       ]

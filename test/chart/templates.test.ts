@@ -145,7 +145,7 @@ describeChart('the chart', () => {
         expect([name, resources.limits['memory']]).toEqual([name, expect.any(String)]);
       }
       // Only pods that call the Kubernetes API have a token.
-      const needsToken = /^(Deployment\/.*-(api|operator)|Job\/.*-secrets-)/.test(name);
+      const needsToken = /^(Deployment\/.*-(api|operator)|Job\/.*-secrets-|Pod\/helm-test-)/.test(name);
       expect([name, spec.automountServiceAccountToken]).toEqual([name, needsToken]);
     }
   });
