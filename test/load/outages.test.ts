@@ -1,3 +1,4 @@
+import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import type { ProblemBody } from '@gwk/core/problems';
 import { percentile } from '../bench/shared/statistics.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
@@ -10,6 +11,10 @@ const SENDS = 20;
 const MOST = 0.8;
 /** Longer than the interval of an engine's idle claims, and far below the duration of a lease. */
 const OUTAGE_MS = 8000;
+/** Longer than a lease (45 s). */
+const LONG_OUTAGE_MS = 50_000;
+/** The status of an Instance tells the truth this long after the begin of an outage. */
+const STATUS_MS = 60_000;
 
 describe('during an outage', () => {
   let stage: Stage;
@@ -41,10 +46,24 @@ describe('during an outage', () => {
     checks: { lease: 'ok', redis, connection: 'connected' },
   });
 
+  /** Status and reason of a condition of the only Instance. */
+  const condition = async (wanted: string) => {
+    const { operatorPort, localToken: token } = stage.gateway.settings;
+    const url = `http://127.0.0.1:${operatorPort}`;
+    const [resource] = await new OperatorDesiredState({ url, token, timeoutMs: 10_000 }).list(null);
+    const found = resource!.status!.conditions.find(({ type }) => type === wanted)!;
+    return `${found.status}/${found.reason}`;
+  };
+  const apiReadiness = async () => {
+    const response = await fetch(`${stage.gateway.urls[0]!}/readyz`);
+    return { code: response.status, ...((await response.json()) as { checks: Record<string, string> }) };
+  };
+
   test('without Redis: accepts sends within 500 ms, sends them within 10 s, serves reads and stays ready', async () => {
     const { client } = stage.customer;
     expect(await readiness()).toEqual(ready('ok'));
     await stage.gateway.redis.kill('SIGKILL');
+    const lostAt = Date.now();
     const accepted = [];
     for (let index = 0; index < SENDS; index++)
       accepted.push(await timed(() => send(`without Redis ${index}`, index)));
@@ -60,6 +79,13 @@ describe('during an outage', () => {
     const left = Date.now() - started;
     // The engine reports the lost connection, and stays ready.
     expect(await readiness()).toEqual(ready('unreachable'));
+    // The engine keeps its lease, so the status of the Instance stays true, and the API ready.
+    await pause(lostAt + LONG_OUTAGE_MS - Date.now());
+    expect([await condition('Ready'), await readiness()]).toEqual(['True/Ready', ready('unreachable')]);
+    expect(await apiReadiness()).toMatchObject({
+      code: 200,
+      checks: { postgres: 'ok', redis: 'unreachable' },
+    });
     await stage.gateway.redis.start();
     const taken = accepted.map(({ ms }) => ms);
     report('without Redis', {
@@ -107,6 +133,25 @@ describe('during an outage', () => {
     expect((refused.result.body as unknown as ProblemBody).type).toMatch(/\/problems\/internal-error$/);
     expect(refused.ms).toBeLessThan(realTime(5000));
     expect(await outagesOfTheInstance()).toBe(before);
+  });
+
+  test('without Postgres for a minute: the conditions say so, the API is not ready, and both return', async () => {
+    expect(await condition('Ready')).toBe('True/Ready');
+    await stage.gateway.postgres.kill('SIGKILL');
+    const away = 'Unknown/APIUnavailable';
+    await until(async () => (await condition('Ready')) === away, {
+      what: 'Ready is Unknown',
+      timeoutMs: realTime(STATUS_MS),
+    });
+    expect([await condition('EngineRunning'), await condition('Connected')]).toEqual([away, away]);
+    expect(await condition('Accepted')).toMatch(/^True/);
+    expect(await apiReadiness()).toMatchObject({ code: 503, checks: { postgres: 'unreachable' } });
+    await stage.gateway.postgres.start();
+    await until(async () => (await condition('Ready')) === 'True/Ready', {
+      what: 'Ready is True again',
+      timeoutMs: realTime(STATUS_MS),
+    });
+    expect((await apiReadiness()).code).toBe(200);
   });
 
   test('without the API: sends accepted messages when it is back, and no engine closes its connection', async () => {
