@@ -1,6 +1,7 @@
 import { until } from '../support/wait.js';
 import { ENGINE_NODE, MAIN_NODE, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
 import { typePages } from './documents/walk.js';
+import { createUnpaired, rest } from './rest.js';
 import { Traffic } from './traffic.js';
 import {
   type Context,
@@ -23,10 +24,11 @@ const IN = Number(process.env['E2E_IN'] ?? 2);
 
 export const SCENARIOS: Scenario[] = [
   ['helm install --wait, with demo', install],
-  ['a sandbox: created to Ready', createToReady],
+  ['a sandbox: created to Ready', createNumbers],
   ['gwk pair, with the credentials of kubectl', pairPhone],
   ['the first message is sent, and one is received', firstMessages],
   ['files, webhooks and sign-ins pass the proxy', passProxy],
+  ['programs and engines at rest use little processor time', rest],
   ['the pod of the engine is deleted', underTraffic(deleteEngine)],
   ['the leading operator is killed', underTraffic(killLeader)],
   ['the leading operator changes', underTraffic(changeLeader)],
@@ -40,6 +42,13 @@ export const SCENARIOS: Scenario[] = [
   ['the node of the engine loses its power', underTraffic(losePower)],
   ['the commands of the pages for administrators are typed', typePages],
 ];
+
+/** The unpaired number is at rest some scenarios later. */
+async function createNumbers(context: Context): Promise<string> {
+  const times = await createToReady(context);
+  await createUnpaired(context.stage);
+  return times;
+}
 
 let scenarioCount = 0;
 

@@ -24,6 +24,9 @@ const RELEASE = 'gwk';
 /** The installed version, and the next minor version, built from the same sources. */
 export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
 
+/** An unpaired number keeps its engine that long. */
+const IDLE_ENGINE_MS = 10_000;
+
 export const PROGRAMS = ['api', 'worker', 'decoder', 'operator', 'engine'];
 const TEST_SERVERS = ['postgres', 'redis'];
 const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
@@ -241,7 +244,12 @@ export class E2eStage {
       media: { folder: { storageClassName: '-' } },
       api: { ...api, nodeSelector, resources: small },
       worker: { ...worker, nodeSelector, replicas: 1, resources: small, decoder: { resources: small } },
-      operator: { ...operator, nodeSelector, resources: small },
+      operator: {
+        ...operator,
+        settings: { ...operator.settings, GWK_OPERATOR_IDLE_ENGINE_MS: IDLE_ENGINE_MS },
+        nodeSelector,
+        resources: small,
+      },
       engine: {
         profiles: {
           default: {

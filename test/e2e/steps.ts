@@ -35,7 +35,7 @@ export async function install({ stage }: Context): Promise<string> {
   return `all ready after ${done}; helm test: ${tested}`;
 }
 
-async function apply(stage: E2eStage, name: string, kind: string): Promise<void> {
+export async function apply(stage: E2eStage, name: string, kind: string): Promise<void> {
   await stage.cluster.admin.applied({
     apiVersion: 'gwk.dev/v1',
     kind: 'Instance',

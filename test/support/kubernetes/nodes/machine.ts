@@ -99,6 +99,31 @@ function pidsBelow(folder: string): number[] {
   return [...own, ...below.flatMap(({ name }) => pidsBelow(join(folder, name)))];
 }
 
+/** Milliseconds of processor time of each pod in a cgroup of a kubelet, by the pod's uid. */
+export function readPodTimes(cgroup: string): Map<string, number> {
+  const tree = trees().find((one) => readUsage(join(one, cgroup)) !== null);
+  const times = new Map<string, number>();
+  const read = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (!entry.isDirectory()) continue;
+      const below = join(folder, entry.name);
+      const uid = /^pod([0-9a-f-]{36})$/.exec(entry.name)?.[1];
+      if (uid === undefined) read(below);
+      else times.set(uid, readUsage(below)!);
+    }
+  };
+  if (tree !== undefined) read(join(tree, cgroup));
+  return times;
+}
+
+/** Milliseconds of processor time of a cgroup; null if its tree does not count them. */
+function readUsage(folder: string): number | null {
+  const [v2, v1] = [join(folder, 'cpu.stat'), join(folder, 'cpuacct.usage')];
+  if (existsSync(v1)) return Number(readFileSync(v1, 'utf8')) / 1e6;
+  const used = existsSync(v2) ? /^usage_usec (\d+)$/m.exec(readFileSync(v2, 'utf8')) : null;
+  return used && Number(used[1]) / 1e3;
+}
+
 /** Processes whose command line contains this folder, because shims of containers outlive containerd. */
 export function processesNaming(folder: string): number[] {
   return readdirSync('/proc')

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findFreePort, launch, waitUntilReady, type ServerProcess } from '@gwk/local/servers/process';
 import { until } from '../../wait.js';
-import { endAll, makeCgroup, processesIn, processesNaming, removeCgroup, unmountBelow } from './machine.js';
+import {
+  endAll,
+  makeCgroup,
+  processesIn,
+  processesNaming,
+  readPodTimes,
+  removeCgroup,
+  unmountBelow,
+} from './machine.js';
 import type { NodePrograms } from './programs.js';
 import { containerdConfig, kubeletConfig } from './settings.js';
 
@@ -100,6 +108,11 @@ export class ClusterNode {
       },
       START_LIMIT_MS,
     );
+  }
+
+  /** Milliseconds of processor time that each pod of the node has used, by its uid. */
+  readPodTimes(): Map<string, number> {
+    return readPodTimes(this.#cgroup);
   }
 
   /** Kills (-9) the first process of the only container of this name. */
