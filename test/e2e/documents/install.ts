@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { ROOT } from '../../support/program.js';
 import { readPageBlocks } from '../../support/readme.js';
 import { MAIN_NODE, PROGRAMS, VERSIONS, type E2eStage } from '../stage.js';
+import { followNotes } from './notes.js';
 import { expectTexts, type Reader } from './reader.js';
 import type { Stores } from './stores.js';
 
@@ -56,7 +57,7 @@ async function makeValues({ network }: E2eStage, stores: Stores): Promise<object
   return { ...values, operator: { settings } };
 }
 
-/** "Try it" of docs/install.md, on a node without images of gwk and with volumes of a default storage class. */
+/** "Try it" of docs/install.md with the notes that Helm prints, on a node without images of gwk and with volumes of a default storage class. */
 export async function tryIt(reader: Reader): Promise<void> {
   const { cluster } = reader.stage;
   for (const name of PROGRAMS)
@@ -66,6 +67,8 @@ export async function tryIt(reader: Reader): Promise<void> {
   await importByHand(reader);
   const installed = await reader.type('install.md', 'demo.enabled=true');
   expectTexts(installed, 'gwk account create main', /^Phase:\s+Succeeded$/m);
+  await followNotes(reader, installed);
+  await reader.run('kubectl -n messages delete gwi first --timeout=1m');
 }
 
 /** The API's image is imported by `ctr` in place of `kind`. */

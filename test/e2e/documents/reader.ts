@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -85,6 +85,28 @@ export class Reader {
       const { stderr, stdout } = error as { stderr?: string; stdout?: string };
       throw new Error(`${command}\n${stdout}${stderr}`, { cause: error });
     }
+  }
+
+  /**
+   * Types a command that keeps running, and waits until it prints this text.
+   *
+   * @returns a function that ends it
+   */
+  async start(command: string, text: string): Promise<() => Promise<void>> {
+    const child = spawn('bash', ['--norc', '-c', `exec ${command}`], { cwd: this.folder, env: this.#env });
+    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const says = () => {
+      if (child.exitCode !== null) throw new Error(`${command} ended:\n${said}`);
+      return said.includes(text);
+    };
+    await until(says, { what: `${command} prints ${text}`, timeoutMs: 60_000 });
+    return () => {
+      child.kill();
+      return ended;
+    };
   }
 
   /** Types a command until its output has this text. */

@@ -11,9 +11,8 @@ export async function uninstall(reader: Reader): Promise<void> {
   await reader.run('kubectl delete namespace messages --timeout=2m');
 }
 
-/** "Keep the instances" and "Remove the rest" of docs/uninstall.md. */
+/** "Keep the instances" and "Remove the rest" of docs/uninstall.md. The account is that of the notes. */
 export async function removeAll(reader: Reader): Promise<void> {
-  await reader.type('kubernetes.md', 'account create main');
   await applyInstance(reader, 'sandbox');
   await reader.run('kubectl -n messages wait --for=condition=Ready gwi/shop --timeout=2m');
   const removed = await reader.type('uninstall.md', 'delete pods -l');
