@@ -20,7 +20,7 @@ import { tellStillLinked } from '../instances/slot.js';
 import { hashOfToken } from './auth.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import type { HandlerResult, InternalServices } from './engine-routes.js';
-import { readFacts } from '../engines/operator-facts.js';
+import { observeInstances, readFacts } from '../engines/operator-facts.js';
 import { RefusalError } from '../fencing/refusal.js';
 
 type OperatorHandlers = {
@@ -39,14 +39,14 @@ export function operatorHandlers(deps: InternalDeps, services: InternalServices)
     'issue-token': async ({ instance_id, pod }) => ({ token: await issueToken(deps, instance_id, pod) }),
     'engine-ended': ({ instance_id, pod }) => services.leases.engineEnded(instance_id, pod),
     pair: (request) => pairForCluster(deps, request),
-    observe: async ({ ids }) => ({ instances: await readFacts(deps.database, ids) }),
+    observe: (request) => observeInstances(deps.database, request),
   };
 }
 
 async function project(deps: InternalDeps, resource: InstanceResource): Promise<Projection> {
   const { database } = deps;
   const result = await database.$transaction((tx) => projectResource(tx, deps, resource));
-  const facts = result.id === null ? undefined : (await readFacts(database, [result.id]))[0];
+  const facts = result.id === null ? undefined : await readFacts(database, result.id);
   if (result.do === 'reject') {
     const { reason, message } = result;
     return { accepted: false, reason, message, facts: facts ?? null };

@@ -152,6 +152,7 @@ test('observes each fact of an instance, with times in UTC', async () => {
   const observe = async () => (await internalApi.operator.call('observe', { ids: [id] })).instances;
   const facts = {
     id,
+    digest: expect.any(String) as string,
     state: 'banned',
     state_reason: 'spam',
     state_changed_at: '2001-09-09T01:46:40.000Z',
@@ -169,6 +170,35 @@ test('observes each fact of an instance, with times in UTC', async () => {
 
   await database.instance.update({ where: { id }, data: { deletedAt: new Date() } });
   expect(await observe()).toEqual([]);
+});
+
+test('observes 1,000 instances with the longest digests in one call', async () => {
+  const ids = Array.from({ length: 1000 }, newUuid);
+  const digests = ids.map(() => String(-(2n ** 63n)));
+  expect((await internalApi.operator.call('observe', { ids, digests })).gone).toHaveLength(1000);
+});
+
+test('repeats no facts that the operator knows, except for the end of the lease', async () => {
+  const { database } = internalApi.world;
+  const { instanceId: id } = await internalApi.addEngine();
+  const { instanceId: other } = await internalApi.addEngine();
+  const unknown = newUuid();
+  const ids = [unknown, id, other];
+  const { instances } = await internalApi.operator.call('observe', { ids });
+  const digests = ids.map((one) => instances.find((facts) => facts.id === one)?.digest ?? '');
+  const observe = () => internalApi.operator.call('observe', { ids, digests });
+  const nothing = { instances: [], gone: [unknown], leases_end_at: [null, null, null] };
+  expect(await observe()).toEqual(nothing);
+
+  const lease = { epoch: 1, holder: newUuid(), pod: 'pod-1', expiresAt: new Date(1e12 + 250) };
+  await database.instanceLease.update({ where: { instanceId: id }, data: lease });
+  const taken = await observe();
+  expect(taken).toMatchObject({ instances: [{ id }], leases_end_at: [null, 1e12 + 250, null] });
+  digests[1] = taken.instances[0]!.digest;
+  await database.instanceLease.update({ where: { instanceId: id }, data: { expiresAt: new Date(2e12) } });
+  expect(await observe()).toEqual({ ...nothing, leases_end_at: [null, 2e12, null] });
+  await database.instance.update({ where: { id }, data: { state: 'disconnected' } });
+  expect(await observe()).toMatchObject({ instances: [{ id, state: 'disconnected' }] });
 });
 
 test('issuing a token deletes tokens revoked long ago', async () => {

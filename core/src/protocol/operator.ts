@@ -14,6 +14,8 @@ const time = () => z.iso.datetime();
 /** Facts about an instance from the database; input of the operator's decision. The operator needs no phone number. */
 export const InstanceFacts = z.object({
   id: uuid(),
+  /** Changes with any other fact, except for the end of the lease, which each renewal moves. */
+  digest: z.string().max(20),
   state: z.enum(INSTANCE_STATES),
   state_reason: z.string().nullable(),
   state_changed_at: time(),
@@ -93,10 +95,19 @@ const pair = {
   }),
 };
 
-/** Reads the facts of many instances at once. */
+/** Reads the facts of many instances at once: of those whose digest is another one. */
 const observe = {
-  request: z.strictObject({ ids: z.array(uuid()).max(1000) }),
-  response: z.object({ instances: z.array(InstanceFacts) }),
+  request: z.strictObject({
+    ids: z.array(uuid()).max(1000),
+    /** Known digests, in the order of the ids. */
+    digests: z.array(z.string().max(20)).max(1000).optional(),
+  }),
+  response: z.object({
+    instances: z.array(InstanceFacts),
+    gone: z.array(uuid()),
+    /** End of each lease in milliseconds since 1970, in the order of the ids. */
+    leases_end_at: z.array(z.int().nullable()),
+  }),
 };
 
 export const OPERATOR_ROUTES = {

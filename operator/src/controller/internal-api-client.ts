@@ -1,5 +1,5 @@
 import { InternalApiRefusal, type OperatorClient } from '@gwk/core/protocol/internal-client';
-import type { OperatorRequest, Projection } from '@gwk/core/protocol/operator';
+import type { InstanceFacts, OperatorRequest, Projection } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 
 /** The operator's calls of the internal API. Each may fail before or after it took effect. */
@@ -10,7 +10,8 @@ export function createInternalApiClient(client: OperatorClient) {
     // Leave out the status: the operator wrote it itself, and it would only enlarge the request.
     project: ({ status: _, ...resource }: InstanceResource): Promise<Projection> =>
       client.call('project', { resource }),
-    observe: (ids: string[]) => client.call('observe', { ids }),
+    observe: (known: Pick<InstanceFacts, 'id' | 'digest'>[]) =>
+      client.call('observe', { ids: known.map(({ id }) => id), digests: known.map(({ digest }) => digest) }),
     issueToken: async (instanceId: string, pod: string) =>
       (await client.call('issue-token', { instance_id: instanceId, pod })).token,
     engineEnded: async (instanceId: string, pod: string, timeoutMs?: number): Promise<void> => {

@@ -1,6 +1,6 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InternalApiClient } from './internal-api-client.js';
-import { InstanceFacts } from '@gwk/core/protocol/operator';
+import { InstanceFacts, type OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { leaseInForce, type KnownInstance, type ProjectionResult, type RejectionReason } from './observed.js';
 
@@ -91,10 +91,11 @@ export class Projections {
     for (let from = 0; (from === 0 && !only) || from < entries.length; from += OBSERVE_MAX) {
       const requested = entries.slice(from, from + OBSERVE_MAX);
       const at = this.#now();
-      const { instances } = await this.#api.observe(requested.map(({ known }) => known.facts.id));
-      const facts = new Map(instances.map((item) => [item.id, item]));
-      for (const entry of requested)
-        if (updateEntry(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
+      const asked = requested.map(({ known }) => known.facts);
+      const readAnswer = readerOf(await this.#api.observe(asked));
+      requested.forEach((entry, index) => {
+        if (updateEntry(entry, readAnswer(asked[index]!, index), at)) changed.push(entry.key);
+      });
     }
     if (!only) this.answeredAt = this.#now();
     return changed;
@@ -120,6 +121,18 @@ export class Projections {
 const read = ({ generation, known, rejection }: Entry): ProjectionResult =>
   rejection ? { kind: 'rejected', generation, ...rejection, known } : { kind: 'accepted', generation, known };
 
+/** Returns the present facts of the `index`th instance that was asked about; undefined: deleted. */
+function readerOf({ instances, gone, leases_end_at: ends }: OperatorResponse<'observe'>) {
+  const changed = new Map(instances.map((facts) => [facts.id, facts]));
+  const absent = new Set(gone);
+  return (asked: InstanceFacts, index: number): InstanceFacts | undefined => {
+    if (changed.has(asked.id) || absent.has(asked.id)) return changed.get(asked.id);
+    const end = ends[index] ?? null;
+    const lease = { ...asked.lease, expires_at: end === null ? null : new Date(end).toISOString() };
+    return { ...asked, lease };
+  };
+}
+
 /** Applies facts to an entry. @returns whether something relevant changed */
 function updateEntry(entry: Entry, facts: InstanceFacts | undefined, at: number): boolean {
   // A `project` answer is newer than this request.
@@ -140,8 +153,8 @@ function updateEntry(entry: Entry, facts: InstanceFacts | undefined, at: number)
   before.observedAt = at;
   before.pairingSeenAt = after.pairingSeenAt;
   before.leaseFreeSince = after.leaseFreeSince;
-  if (before.facts.lease.expires_at !== facts.lease.expires_at)
-    before.facts.lease.expires_at = facts.lease.expires_at;
+  before.facts.digest = facts.digest;
+  before.facts.lease.expires_at = facts.lease.expires_at;
   return false;
 }
 
@@ -165,7 +178,7 @@ function isNews(before: KnownInstance, after: KnownInstance): boolean {
   );
 }
 
-const COMPARED_FIELDS = InstanceFacts.omit({ lease: true }).keyof().options;
+const COMPARED_FIELDS = InstanceFacts.omit({ lease: true, digest: true }).keyof().options;
 
 function describeError(error: unknown): string {
   if (error instanceof InternalApiUnreachable) return 'The API does not answer';

@@ -39,6 +39,7 @@ export function resource(
 export function facts(special: Partial<InstanceFacts> = {}): InstanceFacts {
   return {
     id: ID,
+    digest: '1',
     state: 'connected',
     state_reason: null,
     state_changed_at: at(NOW - minutes(30)),

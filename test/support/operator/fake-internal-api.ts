@@ -141,7 +141,8 @@ export class FakeInternalApi {
       case 'observe': {
         const ids = body['ids'] as string[];
         const rows = [...this.rows.values()].filter((row) => ids.includes(row.facts.id));
-        return ok({ instances: rows.map((row) => this.#readFacts(row)) });
+        const gone = ids.filter((id) => !rows.some((row) => row.facts.id === id));
+        return ok({ instances: rows.map((row) => this.#readFacts(row)), gone, leases_end_at: [] });
       }
       case 'issue-token':
         return this.#createState(body['instance_id'] as string, body['pod'] as string);
@@ -201,6 +202,7 @@ export class FakeInternalApi {
     if (row) return row;
     const facts: InstanceFacts = {
       id: randomUUID(),
+      digest: '1',
       state: this.firstState,
       state_reason: null,
       state_changed_at: new Date().toISOString(),
