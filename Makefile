@@ -202,6 +202,10 @@ bench-fleet: build ## Measure the recovery of a fleet, killed and cut off (NUMBE
 bench-engine: build ## Measure memory, start and throughput of an engine and bare Baileys (GROWTH=100000 the long form)
 	@exec node test/dist/bench/engine.js
 
+.PHONY: bench-dns
+bench-dns: build ## Count the DNS queries of an engine's start by form of names and ndots (as root)
+	@exec node test/dist/bench/dns.js
+
 .PHONY: bench-console
 bench-console: build ## Measure the console with 1,000 numbers and a million messages (NUMBERS=n MESSAGES=n)
 	@exec node test/dist/bench/console.js

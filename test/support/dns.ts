@@ -19,7 +19,8 @@ const TYPES = new Map<number, 'A' | 'AAAA'>([
 ]);
 const HEADER_BYTES = 12;
 
-export async function startTestDns(answer: DnsAnswer): Promise<TestDns> {
+/** @param fixedPort default: any free port */
+export async function startTestDns(answer: DnsAnswer, fixedPort = 0): Promise<TestDns> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
   socket.on('message', (query, from) => {
@@ -30,7 +31,7 @@ export async function startTestDns(answer: DnsAnswer): Promise<TestDns> {
     const addresses = type ? answer(name, type, nth) : [];
     if (addresses) socket.send(reply(query.subarray(0, end), addresses), from.port, from.address);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(fixedPort, '127.0.0.1');
   await once(socket, 'listening');
   const { port } = socket.address();
   return {

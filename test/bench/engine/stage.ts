@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../../support/gateway/customer.js';
-import { Gateway } from '../../support/gateway/gateway.js';
+import { Gateway, type GatewayOptions } from '../../support/gateway/gateway.js';
 import { startSharedServers } from '../../support/servers/shared.js';
 import { until } from '../../support/wait.js';
 import { PRODUCTION } from '../shared/production.js';
@@ -22,7 +22,11 @@ export interface Stage {
 
 const PHONE = '5511900000001';
 
-export async function openStage(contacts: number): Promise<Stage> {
+/** @param settings additional ones of API and operator, from the addresses of network and Redis */
+export async function openStage(
+  contacts: number,
+  settings: (network: string, redis: string) => GatewayOptions['settings'] & object = () => ({}),
+): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
   const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   const close = async (): Promise<void> => {
@@ -39,7 +43,14 @@ export async function openStage(contacts: number): Promise<Stage> {
       // The operator passes it to its engines.
       NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
     };
-    const gateway = await Gateway.start({ settings: { api: PRODUCTION, worker: PRODUCTION, operator } });
+    const more = settings(network.whereabouts.url, servers.redisUrl);
+    const gateway = await Gateway.start({
+      settings: {
+        api: { ...PRODUCTION, ...more.api },
+        worker: PRODUCTION,
+        operator: { ...operator, ...more.operator },
+      },
+    });
     opened.push(() => gateway.stop());
     await noteVersions(gateway.settings.databaseUrl, gateway.settings.redisUrl);
     const customer = await newCustomer(gateway, 'bench');
