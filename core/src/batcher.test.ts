@@ -37,31 +37,12 @@ test('limits the size of groups and the number of running ones', async () => {
   expect(batcher.size).toBe(0);
 });
 
-test.each([
-  ['splits a queue of 64 into two groups', 64, [32, 32]],
-  ['puts 32 items into one group', 32, [32]],
-  ['takes half of a longer queue', 200, [100, 50, 32, 18]],
-])('with targetItems, %s', async (_, amount, expected) => {
-  const sizes: number[] = [];
-  const batcher = new Batcher<number, number>({
-    targetItems: 32,
-    inFlight: 4,
-    run: async (items) => {
-      sizes.push(items.length);
-      return items;
-    },
-  });
-  const items = Array.from({ length: amount }, (_item, i) => i);
-  expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);
-  expect(sizes).toEqual(expected);
-});
-
 describe('with linger', () => {
   const HOUR = 3_600_000;
-  const openLingering = (maxWaitMs: number, run?: () => Promise<unknown>, idleTimeoutMs?: number) => {
+  const openLingering = (maxWaitMs: number, run?: () => Promise<unknown>) => {
     const groups: number[][] = [];
     const batcher = new Batcher<number, number>({
-      linger: { minItems: 4, maxWaitMs, ...(idleTimeoutMs !== undefined && { idleTimeoutMs }) },
+      linger: { minItems: 4, maxWaitMs },
       run: async (items) => {
         groups.push([...items]);
         await run?.();
@@ -131,42 +112,11 @@ describe('with linger', () => {
     }),
   );
 
-  test(
-    'starts a group when no item arrived for idleTimeoutMs',
-    inFakeTime(async (pass) => {
-      const { groups, submit } = openLingering(HOUR, undefined, 60);
-      await submitMany(submit);
-      groups.length = 0;
-      const all = [submit(1)];
-      await after(pass, 59);
-      all.push(submit(3));
-      await after(pass, 59);
-      expect(groups).toEqual([]);
-      await after(pass, 1);
-      await Promise.all(all);
-      expect(groups).toEqual([[1, 3]]);
-    }),
-  );
-
-  const openBlocked = (idleTimeoutMs?: number) => {
+  const openBlocked = () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    return { ...openLingering(HOUR, () => held, idleTimeoutMs), release: () => release() };
+    return { ...openLingering(HOUR, () => held), release: () => release() };
   };
-
-  test(
-    'ignores idleTimeoutMs while a group runs',
-    inFakeTime(async (pass) => {
-      const { groups, submit, release } = openBlocked(1);
-      const first = submit(0, 2, 4, 1);
-      await after(pass, 5);
-      const second = submit(3);
-      await after(pass, HOUR - 1);
-      expect(groups).toEqual([[0, 2, 4, 1]]);
-      release();
-      await Promise.all([first, second]);
-    }),
-  );
 
   test(
     'starts a second group once it has minItems',

@@ -2,18 +2,10 @@ interface BatcherOptions<T, R> {
   /** Returns one result for each item, in the order of the items. A rejection concerns the whole batch. */
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
-  /**
-   * A batch takes at most this many items, or half of the queue if that is more. If all waiting callers were answered
-   * at once, they would also ask again at once, and `run` would idle in between.
-   */
-  targetItems?: number;
   /** Batches that run at once; 2 by default. */
   inFlight?: number;
-  /**
-   * Under load, a batch starts when it has `minItems`, or after `maxWaitMs`. While no batch runs, it also starts when
-   * no item has arrived for `idleTimeoutMs`: a few callers that each wait for their answer have all asked by then.
-   */
-  linger?: { minItems: number; maxWaitMs: number; idleTimeoutMs?: number };
+  /** Under load, a batch starts when it has `minItems`, or after `maxWaitMs`. */
+  linger?: { minItems: number; maxWaitMs: number };
   /**
    * Whether a rejected batch had no effect, for a reason that may lie in one of its items. The batcher then runs its
    * halves one after the other, until only the faulty items fail.
@@ -123,10 +115,8 @@ export class Batcher<T, R> {
 
   /** How long the queue still waits for more items. */
   #remainingWaitMs(): number {
-    const { maxWaitMs = MAX_WAIT_MS, idleTimeoutMs = Infinity } = this.#options.linger ?? {};
-    const now = performance.now();
-    const left = maxWaitMs - (now - this.#queue[0]!.since);
-    return this.#batches.length > 0 ? left : Math.min(left, idleTimeoutMs - (now - this.#lastAt));
+    const { maxWaitMs = MAX_WAIT_MS } = this.#options.linger ?? {};
+    return maxWaitMs - (performance.now() - this.#queue[0]!.since);
   }
 
   /** Starts no batch from the timer itself: items that wait in sockets are read first, and may join. */
@@ -135,10 +125,8 @@ export class Batcher<T, R> {
   }
 
   #start(): void {
-    const { targetItems = this.#maxItems } = this.#options;
-    const size = Math.min(this.#maxItems, Math.max(targetItems, Math.ceil(this.#queue.length / 2)));
-    const batch = this.#queue.slice(0, size);
-    this.#queue = this.#queue.slice(size);
+    const batch = this.#queue.slice(0, this.#maxItems);
+    this.#queue = this.#queue.slice(this.#maxItems);
     this.#batches.push(batch);
     void this.#run(batch).finally(() => {
       this.#batches = this.#batches.filter((other) => other !== batch);

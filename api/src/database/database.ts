@@ -1,6 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg, { type Client, type DatabaseError, type PoolClient } from 'pg';
-import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './connection.js';
 import { PrismaClient, type Prisma } from '../generated/prisma/client.js';
 import { closeUnresponsiveConnections } from './unresponsive-postgres.js';
@@ -20,8 +19,6 @@ interface Calls {
    * @throws the driver's error; `readSqlState` reads it
    */
   callFunction: Call;
-  /** Like `callFunction`, through the pipelined connection (pipeline.ts). */
-  callPipelined: Call;
   /**
    * Runs a statement like `$queryRaw`, but outside transactions and past Prisma, as `callFunction` does. It returns
    * `timestamp` and `timestamptz` as Date; 64-bit integers and `numeric` are text. Pass times as text.
@@ -101,18 +98,20 @@ export function openDatabase(options: DatabaseOptions): Database {
   const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) });
   const client = new PrismaClient({ adapter, transactionOptions: TRANSACTION });
   const disconnectPrisma = client.$disconnect.bind(client);
-  const pipeline = new Pipeline();
-  const statement = (sql: string, values: readonly unknown[]) =>
-    ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
   return Object.assign(client, {
     async queryRows<Row>({ text, values }: Prisma.Sql) {
       return (await pool.query<Row & pg.QueryResultRow>({ name: nameOf(text), text, values, types: TYPES }))
         .rows;
     },
-    callFunction: async (sql: string, values: readonly unknown[]) =>
-      (await pool.query<unknown[]>(statement(sql, values))).rows[0]!,
-    callPipelined: async (sql: string, values: readonly unknown[]) =>
-      (await pipeline.query(pool, statement(sql, values)))[0]!,
+    async callFunction(sql: string, values: readonly unknown[]) {
+      const statement = {
+        name: nameOf(sql),
+        text: sql,
+        values: values as unknown[],
+        rowMode: 'array',
+      } as const;
+      return (await pool.query<unknown[]>(statement)).rows[0]!;
+    },
     readPoolUsage: (): PoolUsage => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

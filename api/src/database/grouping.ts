@@ -19,6 +19,8 @@ export function isRolledBack(error: unknown): boolean {
   return sqlState !== null && /^(22|23|40|54|P0)/.test(sqlState);
 }
 
+export const LOCK_NOT_AVAILABLE = '55P03';
+
 interface Cause {
   originalCode?: string;
   code?: string;

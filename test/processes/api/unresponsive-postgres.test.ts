@@ -61,7 +61,6 @@ afterEach(async () => {
 });
 
 const ask = () => database.callFunction('SELECT pg_backend_pid()::text', []);
-const pipelined = () => database.callPipelined('SELECT pg_backend_pid()::text', []);
 
 /** Opens all connections of the pool. */
 beforeEach(() => Promise.all(Array.from({ length: POOL }, ask)));
@@ -77,28 +76,12 @@ async function expectReconnect(took: Promise<number[]>): Promise<void> {
     expect(ms).toBeGreaterThan(STATEMENT_TIMEOUT_MS);
     expect(ms).toBeLessThan(STATEMENT_TIMEOUT_MS + realTime(8_000));
   }
-  expect(await Promise.all([ask(), pipelined()])).toHaveLength(2);
+  expect(await Promise.all([ask(), ask()])).toHaveLength(2);
 }
 
 test('statements fail when the host disappears, and later ones reconnect', async () => {
   proxy.freeze();
   await expectReconnect(Promise.all(Array.from({ length: POOL }, () => timeToFailure(ask()))));
-});
-
-test('pipelined statements fail together', async () => {
-  proxy.freeze();
-  await expectReconnect(Promise.all([pipelined(), pipelined(), ask(), ask()].map(timeToFailure)));
-});
-
-test('closes a pipelined connection although new statements are added to it', async () => {
-  proxy.freeze();
-  const first = timeToFailure(pipelined());
-  const more = setInterval(() => void pipelined().catch(() => undefined), 200);
-  try {
-    await expectReconnect(Promise.all([first]));
-  } finally {
-    clearInterval(more);
-  }
 });
 
 test('an open transaction fails', async () => {
@@ -121,8 +104,8 @@ test('a slow statement and those behind it are not aborted', async () => {
     statementTimeoutMs: 0,
   });
   try {
-    const slow = withoutTimeout.callPipelined('SELECT pg_sleep(7)::text', []);
-    expect(await Promise.all([slow, withoutTimeout.callPipelined('SELECT 1::text', [])])).toEqual([
+    const slow = withoutTimeout.callFunction('SELECT pg_sleep(7)::text', []);
+    expect(await Promise.all([slow, withoutTimeout.callFunction('SELECT 1::text', [])])).toEqual([
       [''],
       ['1'],
     ]);

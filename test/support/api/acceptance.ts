@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { openDatabase, type Database } from '@gwk/api/database/database';
+import type { Prisma } from '@gwk/api/generated/prisma/client';
 import { Acceptor, type AcceptedMessage } from '@gwk/api/messages/send/acceptor';
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis, type Redis } from '@gwk/api/platform/redis';
@@ -155,11 +156,10 @@ class TestWorld implements World {
 function interrupted(database: Database, beforeStatement: (sql: string) => unknown): Database {
   return new Proxy(database, {
     get(target, name) {
-      if (name !== '$queryRawUnsafe' && name !== 'callFunction' && name !== 'callPipelined')
-        return Reflect.get(target, name) as unknown;
-      return async (sql: string, ...values: unknown[]): Promise<unknown> => {
-        await beforeStatement(sql);
-        return (target[name] as (...all: unknown[]) => Promise<unknown>)(sql, ...values);
+      if (name !== 'queryRows' && name !== 'callFunction') return Reflect.get(target, name) as unknown;
+      return async (statement: string | Prisma.Sql, ...values: unknown[]): Promise<unknown> => {
+        await beforeStatement(typeof statement === 'string' ? statement : statement.sql);
+        return (target[name] as (...all: unknown[]) => Promise<unknown>)(statement, ...values);
       };
     },
   });

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION gwk_accept_gather(requests jsonb, environment_mass_mi
   record_hash bytea, record_message uuid, record_response bytea,
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
-  mass_contacts integer, mass_counted boolean,
+  mass_contacts integer, mass_counted boolean, texts double precision,
   reply_ok boolean, media_found boolean, media_instances text[]
 ) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
@@ -58,7 +58,7 @@ BEGIN
     n.contact_id, n.opted_out, c.id, c.first_sent_at IS NOT NULL,
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
-    mass.contacts, mass.counted,
+    mass.contacts, mass.counted, mass.texts::double precision,
     q.reply_id IS NULL OR replies_ok[q.place],
     files[q.place] IS NOT NULL, files[q.place]::text[]
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
@@ -101,7 +101,8 @@ BEGIN
     ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
   ) oldest ON true
   LEFT JOIN LATERAL (
-    SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
+    SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted,
+      (SELECT l.texts FROM instance_counters l WHERE l.instance_id = q.instance_id LIMIT 1) AS texts
     FROM mass_sends s
     WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.fingerprint = q.fingerprint
       AND s.at > now_at - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))

@@ -29,6 +29,7 @@ const newContact: Facts = {
   newContacts: 0,
   oldestNewContact: null,
   massContacts: 0,
+  texts: 0,
   massCounted: false,
   replyOk: true,
   mediaFound: false,

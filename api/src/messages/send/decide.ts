@@ -33,8 +33,11 @@ export interface WritePlan {
   createsContact: boolean;
   /** Verified. Null if this message adds no new contact. */
   newContact: LimitCheck | null;
-  /** Null if the text is not counted. `check` is null if the text has already been counted for this contact. */
-  mass: { check: LimitCheck | null; minutes: number } | null;
+  /**
+   * Null if the text is not counted. `check` is null if the text has already been counted for this contact. `textsAtLimit`: the
+   * text is within its limit while the instance has sent at most this many texts to contacts, so nothing counts its contacts.
+   */
+  mass: { check: (LimitCheck & { textsAtLimit: number }) | null; minutes: number } | null;
   /** Offline time of the instance when the facts were read. It grows from `offlineSince`, unless that is null. */
   offlineMs: number;
   offlineSince: number | null;
@@ -178,7 +181,8 @@ function checkMassSend({
   const decision = decideMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
   if (decision === 'refuse')
     return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
-  return { check: { limit, rank }, minutes };
+  const textsAtLimit = facts.texts + limit - rank - facts.massContacts;
+  return { check: { limit, rank, textsAtLimit }, minutes };
 }
 
 function checkNewContact(

@@ -1,7 +1,8 @@
 import { exactDigits, type Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
-import type { Queryable } from '../../database/database.js';
+import type { Database } from '../../database/database.js';
 import { toFields } from '../../database/model-columns.js';
+import { Prisma } from '../../generated/prisma/client.js';
 
 /** The keys by which Postgres finds the facts of a request. */
 export interface LookupKeys {
@@ -49,6 +50,8 @@ export interface Facts {
   oldestNewContact: number | null;
   massContacts: number;
   massCounted: boolean;
+  /** Texts that the instance has sent to contacts. */
+  texts: number;
   replyOk: boolean;
   /** The file belongs to the account and is still available. */
   mediaFound: boolean;
@@ -61,7 +64,7 @@ export const SEND_ROUTE = 'POST /v1/messages';
 
 /** Reads the facts of a batch in one statement, in the order of the batch. */
 export async function gatherFacts(
-  database: Queryable,
+  { queryRows }: Pick<Database, 'queryRows'>,
   batch: readonly LookupKeys[],
   environmentWindowMinutes: number,
 ): Promise<Facts[]> {
@@ -78,8 +81,8 @@ export async function gatherFacts(
       media_id: mediaId,
     }),
   );
-  const gather = 'SELECT * FROM gwk_accept_gather($1::jsonb, $2::integer)';
   return toFields<Facts>(
-    await database.$queryRawUnsafe(gather, JSON.stringify(requests), environmentWindowMinutes),
+    await queryRows(Prisma.sql`
+      SELECT * FROM gwk_accept_gather(${JSON.stringify(requests)}::jsonb, ${environmentWindowMinutes}::integer)`),
   );
 }

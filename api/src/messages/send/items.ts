@@ -13,7 +13,6 @@ import {
 import { sealContent } from '../content.js';
 import { messageOut, UNSENT } from '../view.js';
 import { newWaMessageId } from '../wa-message-id.js';
-import type { AcceptCache } from './fast/accept-cache.js';
 import type { SendItem, WritePlan } from './decide.js';
 import { SEND_ROUTE, type Facts } from './gather.js';
 import { readDraft, type Draft } from './request.js';
@@ -68,13 +67,12 @@ function computeFingerprint(
 
 export interface EntryContext {
   sealer: Sealer;
-  cache: AcceptCache;
   newMessageId?: (() => string) | undefined;
 }
 
 /** Gives the message its ids and encrypts its content. */
 export function createEntry(
-  { sealer, cache, newMessageId = newUuid }: EntryContext,
+  { sealer, newMessageId = newUuid }: EntryContext,
   request: SendItem,
   plan: WritePlan,
 ): WriteEntry {
@@ -88,7 +86,6 @@ export function createEntry(
     messageId,
     createdAt: parseUuidTime(messageId),
     waMessageId: newWaMessageId(),
-    text: plan.mass?.check ? cache.findTextCount(request.fingerprint!, plan.mass.minutes) : null,
     contentSealed: sealContent(sealer, instanceId, JSON.stringify(draft.content)),
     response,
     responseSealed: mustStoreResponse ? sealer.sealJson(accountId, RESPONSE_COLUMN, response) : null,
@@ -97,13 +94,11 @@ export function createEntry(
 
 /** Response of the earlier request with the same key: stored, or rebuilt from this request. */
 export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): MessageOut {
-  if (facts.recordResponse === null) return rebuildResponse(item, facts.recordMessage!);
-  return sealer.openJson(item.accountId, RESPONSE_COLUMN, facts.recordResponse) as MessageOut;
-}
-
-/** Response of an earlier request with the same body, which created `messageId` and is not scheduled. */
-export function rebuildResponse({ draft, instanceId }: SendItem, messageId: string): MessageOut {
-  return buildResponse(draft, { messageId, instanceId, releaseAt: null });
+  const { accountId, instanceId, draft } = item;
+  const { recordMessage, recordResponse } = facts;
+  if (recordResponse !== null)
+    return sealer.openJson(accountId, RESPONSE_COLUMN, recordResponse) as MessageOut;
+  return buildResponse(draft, { messageId: recordMessage!, instanceId, releaseAt: null });
 }
 
 /** A replay has the same draft and message id; only `releaseAt` cannot be derived from them. */
