@@ -5,7 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import type { ClientVersionChooser } from '../driver/driver.js';
 
 type Question = CallBody<'client-version'>;
-type Answer = EngineResponse<'client-version'>;
+type VersionAnswer = EngineResponse<'client-version'>;
 
 interface ClientVersionOptions {
   setting: ClientVersionSetting;
@@ -13,7 +13,7 @@ interface ClientVersionOptions {
   isWaiting: boolean;
   log: Logger;
   /** @throws if the API does not answer, or is of an earlier release */
-  ask: (question: Question) => Promise<Answer>;
+  ask: (question: Question) => Promise<VersionAnswer>;
   countRefusal: (version: string) => void;
   wait?: (ms: number) => Promise<unknown>;
 }
@@ -97,7 +97,11 @@ export class ClientVersions implements ClientVersionChooser {
   }
 
   /** Null: the API has not answered. */
-  async #ask(event: Question['event'], version: string | null, pairing: boolean): Promise<Answer | null> {
+  async #ask(
+    event: Question['event'],
+    version: string | null,
+    pairing: boolean,
+  ): Promise<VersionAnswer | null> {
     const { ask, log, setting } = this.#options;
     const question: Question = {
       event,

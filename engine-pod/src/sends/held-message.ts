@@ -6,14 +6,14 @@ import { SendTask, type SendContext, type SendResult } from './send-task.js';
 /** The claim that the outcome of a message names. */
 type Claim =
   | { kind: 'granted'; id: string; at: number }
-  /** Of a notified text: the call that stores what was built asks for it. `answer`: of that call. */
+  /** The call that stores what was built of a notified text asks for the claim. `answer` is the one to that call. */
   | { kind: 'requested'; id: string; at: number; answer?: Promise<boolean> };
 
 type Stage =
   /** Another message of its conversation runs. */
   | { kind: 'waiting' }
   | { kind: 'running'; since: number }
-  /** It has a result, and waits until its outcome is recorded. */
+  /** The message has a result, and waits until its outcome is recorded. */
   | { kind: 'ended'; isSent: boolean };
 
 type ReturnedOutcome = Extract<Outcome, { kind: 'returned' }>;

@@ -154,7 +154,7 @@ export class RemoteSandboxNetwork implements SandboxNetwork {
    * Reads the answer by events, listens to the signal itself and parses no address: with an iterator, Node's option `signal` and
    * a URL for each request, a sandbox engine took 4 % more CPU time.
    */
-  #post(route: string, fields: Record<string, unknown>, posting: PostOptions): Promise<Answer> {
+  #post(route: string, fields: Record<string, unknown>, posting: PostOptions): Promise<NetworkAnswer> {
     const body = JSON.stringify({ ...this.#identity, ...fields });
     return new Promise((resolve, reject) => {
       const request = http.request({
@@ -164,7 +164,7 @@ export class RemoteSandboxNetwork implements SandboxNetwork {
         agent: this.#agent,
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       });
-      let answer: Answer | null = null;
+      let answer: NetworkAnswer | null = null;
       const abort = (): void => void request.destroy();
       posting.signal.addEventListener('abort', abort);
       request.on('response', (response) => readAnswer(response, (read) => resolve((answer = read))));
@@ -192,7 +192,7 @@ interface PostOptions {
   written?: () => void;
 }
 
-type Answer = Record<string, unknown>;
+type NetworkAnswer = Record<string, unknown>;
 
 const SIGNAL_MS = 5_000;
 /** Longest time that a request for the next event stays open. */
@@ -210,7 +210,7 @@ function whenConnected(request: ClientRequest, then: () => void): void {
 const MAX_ANSWER_BYTES = 10_000;
 
 /** Passes on an answer that can be read. The request fails when it closes without one. */
-function readAnswer(response: IncomingMessage, resolve: (answer: Answer) => void): void {
+function readAnswer(response: IncomingMessage, resolve: (answer: NetworkAnswer) => void): void {
   let text = '';
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
@@ -220,7 +220,7 @@ function readAnswer(response: IncomingMessage, resolve: (answer: Answer) => void
   response.on('end', () => {
     if (response.statusCode !== 200 || text.length > MAX_ANSWER_BYTES) return;
     try {
-      resolve(JSON.parse(text) as Answer);
+      resolve(JSON.parse(text) as NetworkAnswer);
     } catch {
       // No JSON.
     }

@@ -6,7 +6,7 @@ import type { ProxyAgents } from '@gwk/core/proxy/agents';
 export const IDLE_TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 
-interface Answer {
+interface HttpAnswer {
   ok: boolean;
   status: number;
   /** Its reader handles errors; without a reader they are ignored. */
@@ -35,7 +35,7 @@ export class NetworkRoute {
   }
 
   /** Requests a file. @throws the error of the connection; ProxyError */
-  async get(url: string, headers: OutgoingHttpHeaders, signal?: AbortSignal): Promise<Answer> {
+  async get(url: string, headers: OutgoingHttpHeaders, signal?: AbortSignal): Promise<HttpAnswer> {
     let at = url;
     for (let redirects = 0; ; redirects++) {
       const body = await this.#request(at, headers, signal);

@@ -6,12 +6,12 @@ import {
   type GroupParticipant,
 } from '@whiskeysockets/baileys';
 
-type Change = (group: GroupMetadata, child: BinaryNode) => GroupMetadata | null;
+type GroupChange = (group: GroupMetadata, child: BinaryNode) => GroupMetadata | null;
 
-const keep: Change = (group) => group;
+const keep: GroupChange = (group) => group;
 
 /** Each kind of notice. A kind that is not here may change anything. */
-const CHANGES: Readonly<Record<string, Change>> = {
+const CHANGES: Readonly<Record<string, GroupChange>> = {
   add: (group, child) => addMembers(group, readMembers(child)),
   remove: (group, child) => removeKnown(group, readMembers(child)),
   leave: (group, child) => removeKnown(group, readMembers(child)),

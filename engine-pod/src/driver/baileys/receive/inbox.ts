@@ -176,7 +176,10 @@ export class Inbox {
   }
 
   /** Marks the deletion of a message of others by an admin. Its key names the author. */
-  async #judge({ chat, from, alt, fromMe, isGroup, content }: Envelope, change: Change): Promise<Change> {
+  async #judge(
+    { chat, from, alt, fromMe, isGroup, content }: Envelope,
+    change: MessageChange,
+  ): Promise<MessageChange> {
     if (change.kind !== 'delete' || !isGroup || fromMe) return change;
     const key = content.message.protocolMessage?.key;
     const ids = [from, alt].filter((id) => id !== null);
@@ -227,7 +230,7 @@ function describeEnvelope(envelope: Envelope) {
   };
 }
 
-type Change = NonNullable<InboundMessage['change']>;
+type MessageChange = NonNullable<InboundMessage['change']>;
 
 /** Reasons why a received message has no effect. */
 export type IgnoredReason =

@@ -50,9 +50,9 @@ export class SessionStore {
    */
   readonly #decoded = new ExpiringMap<unknown>(DECODED);
   /** Changes that are not stored yet and must not be evicted; the latest one of each entry. */
-  readonly #writing = new Map<string, Change>();
+  readonly #writing = new Map<string, KeyChange>();
   /** The entries of one write are never split. */
-  readonly #sender = new BatchSender<Change[], void>({
+  readonly #sender = new BatchSender<KeyChange[], void>({
     maxItems: Infinity,
     estimateBytes: (changes) =>
       changes.reduce((sum, { bytes }) => sum + ENTRY_BYTES + (bytes?.length ?? 0) * BASE64_RATIO, 0),
@@ -140,7 +140,7 @@ export class SessionStore {
     return writing ? writing.bytes : this.#cache.get(name);
   }
 
-  async #send(writes: Change[][]): Promise<void[]> {
+  async #send(writes: KeyChange[][]): Promise<void[]> {
     // One statement cannot write a row twice.
     const latest = new Map(writes.flat().map((change) => [change.name, change]));
     this.#stored = this.#stored.then(() =>
@@ -172,7 +172,7 @@ export class SessionStore {
   }
 }
 
-interface Change {
+interface KeyChange {
   name: string;
   type: string;
   key: string;
@@ -182,7 +182,7 @@ interface Change {
 
 const toEntryName = (type: string, key: string): string => `${type} ${key}`;
 
-function toChanges(values: Values): Change[] {
+function toChanges(values: Values): KeyChange[] {
   return Object.entries(values).flatMap(([type, ofType]) =>
     Object.entries(ofType).map(([key, value]) => ({
       name: toEntryName(type, key),
@@ -199,7 +199,7 @@ function isSame(known: Buffer | null | undefined, bytes: Buffer | null): boolean
   return known === null || bytes === null ? known === bytes : known.equals(bytes);
 }
 
-const toEntry = ({ type, key, bytes }: Change): SessionEntry => ({
+const toEntry = ({ type, key, bytes }: KeyChange): SessionEntry => ({
   type,
   key,
   value: bytes?.toString('base64') ?? null,

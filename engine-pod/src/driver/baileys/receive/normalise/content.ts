@@ -2,7 +2,7 @@ import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { encodeEditedCard } from '../../quoted-card.js';
 import { parseClick } from './clicks.js';
-import { findContext, parseContext, type Place } from './context.js';
+import { findContext, parseContext, type ConversationIds } from './context.js';
 import { isInvisible, parseKind } from './kinds.js';
 import { limitText } from './text.js';
 import { unwrapMessage, type Content } from './unwrap.js';
@@ -20,7 +20,7 @@ const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
 /** Null when a person would see nothing: keys, settings, messages between apps. */
-export function parseContent(content: Content, place: Place): ParsedContent | null {
+export function parseContent(content: Content, place: ConversationIds): ParsedContent | null {
   const { message, context, isViewOnce, kind } = content;
   const edit = parseEdit(message);
   if (edit) return { type: 'other', text: null, quoted_wa_message_id: null, change: edit };

@@ -16,7 +16,7 @@ type Facts = Pick<
 >;
 
 /** The conversation of the message, under both ids of the contact. */
-export interface Place {
+export interface ConversationIds {
   chat: string;
   alt: string | null;
   own: OwnIds;
@@ -26,7 +26,7 @@ const MAX_MENTIONS = 1_024;
 const MAX_JID = 100;
 
 /** Parses the facts that apps attach to any content: quote, mentions, timer, advertisement. */
-export function parseContext(context: proto.IContextInfo | undefined, place: Place): Facts {
+export function parseContext(context: proto.IContextInfo | undefined, place: ConversationIds): Facts {
   if (!context) return { quoted_wa_message_id: null };
   const { isForwarded, expiration } = context;
   const referral = parseReferral(context);
@@ -50,7 +50,7 @@ export function findContext(message: proto.IMessage): proto.IContextInfo | undef
 /** A mention of everybody names nobody. */
 function parseMentions(
   { mentionedJid, nonJidMentions }: proto.IContextInfo,
-  { own }: Place,
+  { own }: ConversationIds,
 ): Pick<Facts, 'mentions' | 'mentions_me'> {
   const mentions = (mentionedJid ?? []).slice(0, MAX_MENTIONS).map((jid) => jid.slice(0, MAX_JID));
   const isMentioned = mentions.some((jid) => [own.jid, own.lid].includes(jidNormalizedUser(jid)));
@@ -62,7 +62,7 @@ function parseMentions(
 
 function parseQuote(
   { stanzaId, participant, remoteJid }: proto.IContextInfo,
-  place: Place,
+  place: ConversationIds,
 ): Pick<Facts, 'quoted_wa_message_id' | 'quoted'> {
   if (!stanzaId) return { quoted_wa_message_id: null };
   const author = normaliseJid(participant);
@@ -76,7 +76,7 @@ function parseQuote(
 }
 
 /** In a direct chat, each side names it by the id of the other. Messages of a broadcast list are direct ones. */
-const isHere = (jid: string, { chat, alt, own }: Place): boolean =>
+const isHere = (jid: string, { chat, alt, own }: ConversationIds): boolean =>
   jid === '' || [chat, alt, own.jid, own.lid].includes(jid) || isListJid(jid);
 
 const normaliseJid = (jid: string | null | undefined): string =>

@@ -74,7 +74,7 @@ function mergeUnknown(outer: Content, inner: Content): Content {
 /** Null for stanzas outside conversations: status posts and channels. */
 export function buildEnvelope(attrs: Record<string, string>, content: Content, own: OwnIds): Envelope | null {
   const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
-  const place = findPlace(fullMessage.key, own);
+  const place = findOrigin(fullMessage.key, own);
   if (place === null) return null;
   const { chat, author, fromMe, list } = place;
   const secret = content.context.messageSecret;
@@ -94,7 +94,7 @@ export function buildEnvelope(attrs: Record<string, string>, content: Content, o
   };
 }
 
-interface Place {
+interface MessageOrigin {
   chat: string;
   author: string;
   fromMe: boolean;
@@ -102,7 +102,10 @@ interface Place {
 }
 
 /** A message that came by a broadcast list is an ordinary message of its sender. */
-function findPlace({ remoteJid, participant, fromMe }: proto.IMessageKey, own: OwnIds): Place | null {
+function findOrigin(
+  { remoteJid, participant, fromMe }: proto.IMessageKey,
+  own: OwnIds,
+): MessageOrigin | null {
   const chat = toOneOwnId(normaliseJid(remoteJid), own);
   if (DIRECT.test(chat)) return { chat, author: chat, fromMe: fromMe === true };
   const author = normaliseJid(participant);
@@ -136,7 +139,7 @@ function decodeMessage(plaintext: Buffer): proto.IMessage {
 /** The other id of the sender, if the network states it; for a message of this instance, that of the chat. */
 function findAltId(
   attrs: Record<string, string>,
-  { chat, author, fromMe }: Place,
+  { chat, author, fromMe }: MessageOrigin,
   { jid, lid }: OwnIds,
 ): string | null {
   if (chat === lid) return jid;
@@ -157,7 +160,7 @@ function findAltId(
  * The username that the network states of the other side. `recipient_username` of a message of others would be the own one,
  * or a text of the sender.
  */
-function findUsername(attrs: Record<string, string>, { chat, fromMe }: Place): string | null {
+function findUsername(attrs: Record<string, string>, { chat, fromMe }: MessageOrigin): string | null {
   if (fromMe && isGroupJid(chat)) return null;
   const names = fromMe
     ? ['peer_recipient_username', 'recipient_username']

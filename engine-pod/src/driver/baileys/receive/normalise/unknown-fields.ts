@@ -34,13 +34,13 @@ export function findUnknownContent(encoded: Uint8Array): UnknownContent | null {
   return search(encoded, { depth: 0, opened: { count: 0 } });
 }
 
-interface Place {
+interface SearchDepth {
   depth: number;
   /** Counts the wrappers of all levels. */
   opened: { count: number };
 }
 
-function search(encoded: Uint8Array, place: Place): UnknownContent | null {
+function search(encoded: Uint8Array, place: SearchDepth): UnknownContent | null {
   const { depth, opened } = place;
   opened.count += 1;
   if (depth > MAX_DEPTH || opened.count > MAX_WRAPPERS) return null;
@@ -61,7 +61,7 @@ function search(encoded: Uint8Array, place: Place): UnknownContent | null {
 }
 
 /** A message in an unknown wrapper; it may itself contain an unknown wrapper. */
-function openWrapper(encoded: Uint8Array, { depth, opened }: Place): UnknownContent {
+function openWrapper(encoded: Uint8Array, { depth, opened }: SearchDepth): UnknownContent {
   try {
     const message = proto.Message.decode(encoded);
     if (Object.keys(message).length > 0) return { message };
