@@ -100,8 +100,10 @@ interface Application {
 
 /** Gives the roles of the claim in the accounts that the settings name, and no other. */
 async function applyRoles(tx: Transaction, { user, person, log }: Application): Promise<void> {
-  const accounts = await tx.account.findMany({ where: { name: { in: [...person.roles.keys()] } } });
-  for (const { id: accountId, name, suspendedAt } of accounts) {
+  // A suspended account gets no new members.
+  const OR = [{ suspendedAt: null }, { members: { some: { userId: user.id } } }];
+  const accounts = await tx.account.findMany({ where: { name: { in: [...person.roles.keys()] }, OR } });
+  for (const { id: accountId, name } of accounts) {
     const role = person.roles.get(name) ?? null;
     // The owners are locked, so that two who lose the role at once take turns.
     await tx.$queryRaw`
@@ -110,8 +112,6 @@ async function applyRoles(tx: Transaction, { user, person, log }: Application): 
     const place = { accountId, userId: user.id };
     const member = await tx.member.findUnique({ where: { accountId_userId: place } });
     if ((member?.role ?? null) === role) continue;
-    // A suspended account gets no new members.
-    if (!member && suspendedAt !== null) continue;
     if (member?.role === 'owner' && (await isLastOwner(tx, place))) {
       log.warn({ user_id: user.id, account_id: accountId }, 'the last owner keeps the role');
       continue;
