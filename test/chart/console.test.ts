@@ -33,7 +33,12 @@ const notes = (values: object) =>
 
 describeChart('the console', () => {
   test('is at the host of the API, unless it is off or only a Service', () => {
-    expect(settingsOf(MINIMAL_VALUES)).toMatchObject({ GWK_API_CONSOLE: 'on' });
+    expect(settingsOf(MINIMAL_VALUES)).toMatchObject({
+      GWK_API_CONSOLE: 'on',
+      GWK_API_CONSOLE_ADMIN_MFA: 'on',
+    });
+    const lenient = settingsOf({ ...MINIMAL_VALUES, console: { adminMfa: false } });
+    expect(lenient).toMatchObject({ GWK_API_CONSOLE_ADMIN_MFA: 'off' });
     const ingress = { enabled: true, hosts: ['api.example.com'] };
     expect(settingsOf({ ...MINIMAL_VALUES, ingress })).not.toHaveProperty('GWK_API_CONSOLE_URL');
     const off = settingsOf({ ...MINIMAL_VALUES, console: { enabled: false } });

@@ -18,6 +18,7 @@ export interface Session {
   id: string;
   userId: string;
   isPlatformAdmin: boolean;
+  hasSecondFactor: boolean;
   csrfToken: string;
   /** Null: the request names no account, or one that the person may not use. */
   access: AccountAccess | null;
@@ -123,8 +124,8 @@ async function findSessions(
 }
 
 function sessionOf(row: SessionRow): Omit<Session, 'csrfToken'> {
-  const { sessionId: id, userId, isPlatformAdmin } = row;
-  return { id, userId, isPlatformAdmin, access: accessOf(row) };
+  const { sessionId: id, userId, isPlatformAdmin, hasSecondFactor } = row;
+  return { id, userId, isPlatformAdmin, hasSecondFactor, access: accessOf(row) };
 }
 
 /** An administrator of the platform is an owner of every account. */

@@ -64,6 +64,7 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['GET', S, 'signed-in', 200],
   ['POST', S, 'anyone', 200],
   ['POST', `${S}/handoff`, 'anyone', 200],
+  ['POST', `${S}/handoff/person`, 'anyone', 200],
   ['POST', `${S}/code`, 'anyone', 200],
   ['POST', '/console/api/handoffs', 'portal', 201],
   ['GET', `${S}/methods`, 'anyone', 200],

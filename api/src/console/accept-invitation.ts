@@ -50,7 +50,7 @@ const acceptInvitation = operation({
     await db.$transaction((tx) => joinAccount(tx, invitation, session));
     services.sessions.clear();
     const token = new SessionCookie(config).read(exchange.headers.cookie)!;
-    return { status: 200, body: await viewSession(db, token), headers: PRIVATE };
+    return { status: 200, body: await viewSession(services, token), headers: PRIVATE };
   },
 });
 

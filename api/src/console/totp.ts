@@ -35,7 +35,7 @@ const startTotp = operation({
   async handle({ session, body: { password }, exchange, services }) {
     const { db, sealer } = services;
     const user = await provePerson(services, exchange, { session: session!, password, step: 'totp-setup' });
-    await checkFirstFactor(db, user, session!);
+    await checkFirstFactor(services, user, session!);
     const { sealed, ...body } = newTotp(sealer, user);
     const { count } = await db.user.updateMany({
       where: { id: user.id, totpConfirmedAt: null },

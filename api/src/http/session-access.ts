@@ -8,7 +8,8 @@ import type { Operation } from './operation.js';
 import type { ApiConfig } from './services.js';
 
 type OriginSettings = Pick<ApiConfig, 'baseUrl' | 'consoleUrl' | 'consoleOrigins'>;
-type Settings = OriginSettings & Pick<ApiConfig, 'platformToken'>;
+type FactorSettings = Pick<ApiConfig, 'adminMfa'>;
+type Settings = OriginSettings & FactorSettings & Pick<ApiConfig, 'platformToken'>;
 
 /** Methods that change nothing. */
 const SAFE = new Set(['GET', 'HEAD']);
@@ -36,9 +37,10 @@ export function authorizePerson(
   if (person === 'signed-in') return;
   if (person === 'platform-admin') {
     if (!session.isPlatformAdmin) throw new Problem('forbidden');
+    requireAdminFactor(session, settings);
     return;
   }
-  const { permissions, caller } = requireAccount(session);
+  const { permissions, caller } = requireAccount(session, settings);
   const rights = new Set<string>([...permissions, ...caller.scopes]);
   if (!rights.has(person)) throw new Problem('forbidden');
 }
@@ -64,9 +66,13 @@ function checkPlatformToken({ headers }: Exchange, { platformToken }: Settings):
  * Checks a request by session to an operation of the HTTP interface; scopes are checked like those of a key.
  * @throws Problem
  */
-export function checkSessionRequest(req: Exchange, session: Session, settings: OriginSettings): void {
+export function checkSessionRequest(
+  req: Exchange,
+  session: Session,
+  settings: OriginSettings & FactorSettings,
+): void {
   checkChange(req, session, settings);
-  requireAccount(session);
+  requireAccount(session, settings);
 }
 
 /** A cookie is sent with requests of foreign pages too, so a change must prove that it comes from the console. */
@@ -100,8 +106,18 @@ function listPublicOrigins(baseUrl: string): string[] {
   return [origin, url.origin];
 }
 
-function requireAccount({ access }: Session): NonNullable<Session['access']> {
+/** An administrator of the platform has all accounts, so the rule holds for these too. @throws Problem `mfa-not-verified` */
+function requireAdminFactor(
+  { isPlatformAdmin, hasSecondFactor }: Session,
+  { adminMfa }: FactorSettings,
+): void {
+  if (adminMfa && isPlatformAdmin && !hasSecondFactor) throw new Problem('mfa-not-verified');
+}
+
+function requireAccount(session: Session, settings: FactorSettings): NonNullable<Session['access']> {
+  const { access } = session;
   if (!access) throw new Problem('no-account');
+  requireAdminFactor(session, settings);
   if (access.lacksMfa) throw new Problem('mfa-not-verified');
   return access;
 }

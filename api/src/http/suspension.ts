@@ -45,6 +45,7 @@ const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   updateAccountPolicy: 'works',
   // People have their user in all accounts, and the platform decides about the suspension.
   signIn: 'works',
+  showHandoff: 'works',
   signInByHandoff: 'works',
   signInByCode: 'works',
   signOut: 'works',

@@ -203,6 +203,7 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: (operation) => needsSession(operation) && isChange(operation), codes: ['csrf-failed'] },
   { when: (operation) => needsSession(operation) || isOfPortal(operation), codes: ['unauthorized'] },
   { when: isOfAccount, codes: ['no-account', 'mfa-not-verified'] },
+  { when: isOfPlatform, codes: ['mfa-not-verified'] },
   { when: (operation) => isRefusedToRole(operation) || isOfPlatform(operation), codes: ['forbidden'] },
   { when: ({ unrestricted }) => unrestricted === true, codes: ['forbidden'] },
   { when: ({ name }) => findRule(name) === 'refused', codes: ['account-suspended'] },

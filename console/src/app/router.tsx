@@ -39,6 +39,7 @@ export const router = createBrowserRouter(
                 page('accounts', () => import('../platform/accounts-page')),
                 page('accounts/:id', () => import('../platform/account-page')),
                 page('numbers', () => import('../platform/numbers-page')),
+                page('profile', () => import('../profile/profile-page')),
                 { path: '*', element: <NotFoundPage /> },
               ],
             },

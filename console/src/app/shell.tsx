@@ -55,7 +55,11 @@ export function Shell() {
   return (
     <AccountProvider access={access}>
       <Layout current={access} navigation={(close) => <AccountNavigation close={close} />}>
-        {lacksSecondFactor(session, access) ? <ProfileFirst /> : <AllowedPage access={access} />}
+        {lacksSecondFactor(session, access) ? (
+          <ProfileFirst at={`/${access.id}/profile`} />
+        ) : (
+          <AllowedPage access={access} />
+        )}
       </Layout>
     </AccountProvider>
   );
@@ -67,12 +71,11 @@ function AllowedPage({ access }: { access: AccountAccess }) {
   return path === undefined || mayOpen(access, path) ? <Outlet /> : <NoAccessPage />;
 }
 
-/** The profile in place of any page, until the user has the second factor that the account requires. */
-function ProfileFirst() {
+/** The profile in place of any page, until the user has the required second factor. */
+function ProfileFirst({ at }: { at: string }) {
   const { t } = useTranslation();
-  const { path } = useAccount();
   const { pathname } = useLocation();
-  if (pathname !== path('profile')) return <Navigate to={path('profile')} replace />;
+  if (pathname !== at) return <Navigate to={at} replace />;
   return (
     <Stack>
       <Alert color="yellow" icon={<IconShieldLock />} title={t('shell.mfaTitle')} role="status">
@@ -85,8 +88,8 @@ function ProfileFirst() {
 
 /** The same for the pages of administrators of the platform. */
 export function PlatformShell() {
-  const { user } = useSession();
-  if (!user.is_platform_admin) {
+  const session = useSession();
+  if (!session.user.is_platform_admin) {
     return (
       <Layout>
         <NotFoundPage />
@@ -97,7 +100,7 @@ export function PlatformShell() {
     <Layout
       navigation={(close) => <Navigation close={close} label="platform.navigation" items={PLATFORM_PAGES} />}
     >
-      <Outlet />
+      {lacksSecondFactor(session) ? <ProfileFirst at="/platform/profile" /> : <Outlet />}
     </Layout>
   );
 }

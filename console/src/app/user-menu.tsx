@@ -28,8 +28,12 @@ export function UserMenu({ account }: { account: string | undefined }) {
           </Text>
         </Menu.Label>
         <Menu.Divider />
-        {account !== undefined && (
-          <Menu.Item component={Link} to={`/${account}/profile`} leftSection={<IconUser size={16} />}>
+        {(account !== undefined || user.is_platform_admin) && (
+          <Menu.Item
+            component={Link}
+            to={`/${account ?? 'platform'}/profile`}
+            leftSection={<IconUser size={16} />}
+          >
             {t('shell.profile')}
           </Menu.Item>
         )}

@@ -30,6 +30,10 @@ export const signIn = (email: string, password: string): Promise<Session> =>
 export const redeemHandoff = (token: string): Promise<Session> =>
   openSession(takeData(client.POST('/console/api/session/handoff', { body: { token } })));
 
+/** The person whom a one-time link signs in. The link stays usable. */
+export const showHandoff = (token: string): Promise<components['schemas']['HandoffPerson']> =>
+  takeData(client.POST('/console/api/session/handoff/person', { body: { token } }));
+
 /** Accounts that the user may use, by a part of their names or by id. */
 export const findAccounts = async (search: string): Promise<AccountAccess[]> =>
   (await takeData(client.GET('/console/api/session/accounts', { params: { query: { search } } }))).data;

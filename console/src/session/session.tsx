@@ -38,6 +38,11 @@ export type Right = AccountAccess['scopes'][number] | AccountAccess['permissions
 export const allows = ({ scopes, permissions }: AccountAccess, right: Right): boolean =>
   [...scopes, ...permissions].includes(right);
 
-/** Whether the account requires a second factor that the user does not have: only the profile is open. */
-export const lacksSecondFactor = ({ user }: Session, { requires_mfa }: AccountAccess): boolean =>
-  requires_mfa && !user.has_totp && !user.has_passkey;
+/**
+ * Whether the account, or the gateway of administrators of the platform, requires a second factor that the user does not
+ * have: only the profile is open.
+ */
+export const lacksSecondFactor = (session: Session, access?: AccountAccess): boolean =>
+  (session.requires_mfa || access?.requires_mfa === true) &&
+  !session.user.has_totp &&
+  !session.user.has_passkey;

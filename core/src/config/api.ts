@@ -104,6 +104,11 @@ export const apiSettings = {
     types.origins().default([]),
     'Origins (separated by commas) from which the console may send requests, in addition to those of GWK_API_BASE_URL and GWK_API_CONSOLE_URL.',
   ),
+  adminMfa: setting(
+    'GWK_API_CONSOLE_ADMIN_MFA',
+    types.flag().default(false),
+    'Administrators of the platform need a second factor. Without one they reach only their profile, and set up the first one after a sign-in by a link, the provider or `gwk user reset`. The chart sets `on` (`console.adminMfa`).',
+  ),
   platformToken: rotatingSetting(
     'GWK_API_CONSOLE_PLATFORM_TOKEN',
     types.matching(shared.TOKENS, shared.TOKENS_MEANING).optional(),

@@ -66,6 +66,8 @@ export const HandoffOut = z.object({
 
 export const HandoffSignIn = z.strictObject({ token: token() });
 
+export const HandoffPerson = z.object({ email: emailOut(), name: z.string() });
+
 export const SessionUser = z.object({
   id: idOut('user'),
   email: emailOut(),
@@ -99,6 +101,10 @@ export const SessionOut = z.object({
   has_more_accounts: z
     .boolean()
     .meta({ description: 'There may be others, which `GET /console/api/session/accounts` finds.' }),
+  requires_mfa: z.boolean().meta({
+    description:
+      'The gateway requires two factors of administrators of the platform, such as this person. Without them only the profile is open.',
+  }),
   expires_at: z.iso.datetime(),
 });
 export type SessionOut = z.infer<typeof SessionOut>;

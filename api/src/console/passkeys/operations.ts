@@ -55,7 +55,7 @@ const startPasskey = operation({
       password,
       step: 'passkey-change',
     });
-    await checkFirstFactor(services.db, user, session!);
+    await checkFirstFactor(services, user, session!);
     await checkNumber(services.db, user.id);
     const ceremony = ceremonyOf(session!.id);
     const body = await requestRegistration(services, exchange, { user, ceremony });

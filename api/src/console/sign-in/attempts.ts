@@ -55,7 +55,7 @@ export interface Attempt {
   isKnownDevice?: boolean;
 }
 
-/** The limit of failures a day of each step. Null: 15 minutes are enough, because the secret cannot be guessed. */
+/** The limit of failures a day of each step. Null: 15 minutes are enough, because the secret has too many bits to try. */
 const DAILY: Readonly<Record<Attempt['step'], Limit | null>> = {
   password: PASSWORDS_PER_DAY,
   'password-change': PASSWORDS_PER_DAY,
@@ -142,7 +142,7 @@ export async function countResetRequest(db: Queryable, email: string, client: st
 /** Counts an invitation that is about to be e-mailed. @returns whether the person got none within the last hour */
 export async function countInvitationMail(db: Queryable, email: string): Promise<boolean> {
   const subject = hashSubject(`invitation:${email}`);
-  // No address: it bounds the mails of a person, whoever invites.
+  // No address: the limit is of the invited person, for all inviters.
   const id = await insertAttempt(db, { subject, address: '', minutes: INVITATIONS_PER_EMAIL.minutes });
   const reached = await readReached(db, [
     selectReached(INVITATIONS_PER_EMAIL, Prisma.sql`subject = ${subject}`),

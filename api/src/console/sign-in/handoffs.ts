@@ -25,6 +25,22 @@ export async function createHandoff(
 }
 
 /**
+ * Returns the person of a link without using it up.
+ * @throws Problem `handoff-invalid`
+ */
+export async function findHandoffPerson(
+  { handoff }: Pick<Prisma.TransactionClient, 'handoff'>,
+  token: string,
+) {
+  const found = await handoff.findFirst({
+    where: { tokenHash: hashToken(token), purpose: 'sign-in', expiresAt: { gt: new Date() } },
+    select: { user: { select: { email: true, name: true } } },
+  });
+  if (!found) throw new Problem('handoff-invalid');
+  return found.user;
+}
+
+/**
  * Uses up a token and returns its user. One statement, so that of two uses at once only one succeeds, and so that a change of
  * the password, which deletes the token, comes before both or after both.
  * @throws Problem `handoff-invalid`

@@ -1,5 +1,11 @@
 import { Problem } from '@gwk/core/problems';
-import { AccountSearchOut, HandoffSignIn, SessionOut, SignIn } from '@gwk/core/resources/console-session';
+import {
+  AccountSearchOut,
+  HandoffPerson,
+  HandoffSignIn,
+  SessionOut,
+  SignIn,
+} from '@gwk/core/resources/console-session';
 import { CodeIn } from '@gwk/core/resources/console-totp';
 import { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
@@ -11,7 +17,7 @@ import { requirePasswords } from '../oidc/passwords-off.js';
 import { checkCode } from '../second-factor.js';
 import { verifyWithinLimits } from './attempts.js';
 import { countPasswordBy } from './devices.js';
-import { redeemHandoff } from './handoffs.js';
+import { findHandoffPerson, redeemHandoff } from './handoffs.js';
 import {
   findPending,
   finishFirstFactor,
@@ -48,6 +54,24 @@ const signIn = operation({
     );
     if (!user || !isRight) throw new Problem('invalid-credentials');
     return finishFirstFactor(services, exchange, { user, by: 'password', stale: 'invalid-credentials' });
+  },
+});
+
+const showHandoff = operation({
+  name: 'showHandoff',
+  method: 'POST',
+  path: `${PATH}/handoff/person`,
+  summary: 'Show whom a one-time link signs in',
+  description:
+    'Does not use the link up. A console with the session of another person asks before the link replaces it.',
+  scope: null,
+  person: 'anyone',
+  status: 200,
+  problems: ['handoff-invalid'],
+  body: HandoffSignIn,
+  result: HandoffPerson,
+  async handle({ body, services: { db } }) {
+    return { status: 200, body: await findHandoffPerson(db, body.token), headers: PRIVATE };
   },
 });
 
@@ -103,7 +127,7 @@ const getSession = operation({
   result: SessionOut,
   async handle({ exchange, services }) {
     const token = new SessionCookie(services.config).read(exchange.headers.cookie)!;
-    return { status: 200, body: await viewSession(services.db, token), headers: PRIVATE };
+    return { status: 200, body: await viewSession(services, token), headers: PRIVATE };
   },
 });
 
@@ -145,7 +169,15 @@ const signOut = operation({
   },
 });
 
-export const signInOperations = [getSession, signIn, signInByCode, signInByHandoff, searchAccounts, signOut];
+export const signInOperations = [
+  getSession,
+  signIn,
+  signInByCode,
+  showHandoff,
+  signInByHandoff,
+  searchAccounts,
+  signOut,
+];
 
 declare module '../../http/services.js' {
   interface Services {

@@ -41,14 +41,20 @@ export async function provePerson(
 }
 
 /**
- * A person who knows only the password must not pass the rule of an account with a factor of their own. So the first factor
+ * A person who knows only the password must not pass the rule of an account, or that for administrators of the platform,
+ * with a factor of their own. So the first factor
  * needs a sign-in by a link, an invitation or the provider, or a new password by a link or an administrator.
  * @throws Problem `mfa-needs-link`
  */
-export async function checkFirstFactor(db: Database, user: User, session: Session): Promise<void> {
+export async function checkFirstFactor(
+  { db, config }: Pick<Services, 'db' | 'config'>,
+  user: User,
+  session: Session,
+): Promise<void> {
   const { byPassword } = await db.userSession.findUniqueOrThrow({ where: { id: session.id } });
   const isAllowed = !byPassword || (user.factorSetUpUntil !== null && user.factorSetUpUntil > new Date());
   if (isAllowed || (await listFactors(db, user)).length > 0) return;
+  if (config.adminMfa && user.isPlatformAdmin) throw new Problem('mfa-needs-link');
   const own = user.isPlatformAdmin ? {} : { members: { some: { userId: user.id } } };
   if ((await db.account.count({ where: { requiresMfa: true, ...own } })) > 0)
     throw new Problem('mfa-needs-link');

@@ -38,14 +38,14 @@ export interface Proof {
 
 /** Ends the session of the cookie, starts another one and answers with it. Its token is new, against fixation. */
 export async function startSession(services: Services, req: Exchange, proof: Proof): Promise<Answer> {
-  const { db, config } = services;
+  const { config } = services;
   const cookie = new SessionCookie(config);
   const token = newToken();
   const expiresAt = new Date(Date.now() + MAX_DAYS * DAY_MS);
   const before = cookie.read(req.headers.cookie);
   const device = await replaceSession(services, { before, token, proof, req, expiresAt });
   services.sessions.clear();
-  const body = await viewSession(db, token);
+  const body = await viewSession(services, token);
   const session = cookie.set(token, (MAX_DAYS * DAY_MS) / 1000);
   const headers = ['Set-Cookie', session, 'Set-Cookie', device!, ...PRIVATE];
   return { status: 200, body, headers };
@@ -184,7 +184,10 @@ export async function requireOpenSession(tx: Prisma.TransactionClient, id: strin
 }
 
 /** @throws Problem `unauthorized` if the session has ended */
-export async function viewSession(db: Database, token: string): Promise<SessionOut> {
+export async function viewSession(
+  { db, config }: Pick<Services, 'db' | 'config'>,
+  token: string,
+): Promise<SessionOut> {
   const found = await db.userSession.findUnique({
     where: { tokenHash: hashToken(token) },
     include: { user: WITH_PASSKEY },
@@ -198,6 +201,7 @@ export async function viewSession(db: Database, token: string): Promise<SessionO
     csrf_token: deriveCsrfToken(token),
     accounts,
     has_more_accounts: accounts.length === MAX_ACCOUNTS,
+    requires_mfa: config.adminMfa && user.isPlatformAdmin,
     expires_at: new Date(Math.min(idleAt, session.expiresAt.getTime())).toISOString(),
   };
 }

@@ -252,3 +252,14 @@ test('the password of a user opens no session of another user', async () => {
   expect((await new Browser(api).signIn(one.email, PASSWORD)).status).toBe(200);
   expect(outcome(await new Browser(api).signIn(other.email, PASSWORD))).toEqual([401, 'invalid-credentials']);
 });
+
+test('a link shows its person as often as wanted, and only while it is valid', async () => {
+  const user = await createUser(api);
+  const { url } = await createHandoff(api.db, user.id, { baseUrl: 'http://127.0.0.1', seconds: 60 });
+  const token = url.split('token=')[1]!;
+  const show = (given: string) =>
+    new Browser(api).call('POST', '/console/api/session/handoff/person', { body: { token: given } });
+  for (let n = 0; n < 2; n++) expect((await show(token)).body).toEqual({ email: user.email, name: 'Ana' });
+  expect((await new Browser(api).open('/handoff', { token })).status).toBe(200);
+  for (const given of [token, 'unknown']) expect((await show(given)).status).toBe(401);
+});

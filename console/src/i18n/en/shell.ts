@@ -48,6 +48,11 @@ export const handoff = {
   failed:
     'A sign-in link works once and only for a short time. Request another one, or sign in on the sign-in page.',
   signIn: 'Go to the sign-in',
+  other: 'Link of another person',
+  question:
+    'You are signed in as {{former}}. This link signs in {{email}} and ends your session here. Continue only if you expected the link.',
+  continue: 'Continue as {{email}}',
+  stay: 'Stay signed in as {{email}}',
 };
 
 export const noAccount = {
@@ -96,7 +101,7 @@ export const shell = {
     formats: 'Format status',
   },
   mfaTitle: 'Set up a second factor',
-  mfaText: 'This account requires a second factor. All pages open once you have set it up here.',
+  mfaText: 'Your access requires a second factor. All pages open once you have set it up here.',
   profile: 'Profile',
 };
 

@@ -47,6 +47,11 @@ export const handoff = {
   failed:
     'Um link de entrada vale uma vez e por pouco tempo. Peça outro link ou entre pela página de entrada.',
   signIn: 'Ir para a entrada',
+  other: 'Link de outra pessoa',
+  question:
+    'Você entrou como {{former}}. Este link entra como {{email}} e encerra a sua sessão neste navegador. Continue só se você esperava o link.',
+  continue: 'Continuar como {{email}}',
+  stay: 'Ficar como {{email}}',
 };
 
 export const noAccount = {
@@ -95,7 +100,7 @@ export const shell = {
     formats: 'Formatos',
   },
   mfaTitle: 'Configure um segundo fator',
-  mfaText: 'Esta conta exige um segundo fator. Todas as páginas se abrem quando você o configurar aqui.',
+  mfaText: 'O seu acesso exige um segundo fator. Todas as páginas se abrem quando você o configurar aqui.',
   profile: 'Perfil',
 };
 
