@@ -3,8 +3,10 @@ import type { SessionOut } from '@gwk/core/resources/console-session';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, PASSWORD } from '@gwk/test/support/api/console';
+import { sampleOf } from '@gwk/test/support/api/console-world';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
+import { CONSOLE_OPERATIONS } from '../../public-api/operations.js';
 import { createHandoff } from './handoffs.js';
 
 let api: TestApi;
@@ -19,6 +21,9 @@ afterAll(() => api.stop());
 const outcome = ({ status, body }: Answer<unknown>) =>
   status < 300 ? status : (body as ProblemBody).type.split('/').at(-1);
 const newAdmin = () => createUser(api, { isPlatformAdmin: true });
+const ofPlatform = CONSOLE_OPERATIONS.filter(({ person }) => person === 'platform-admin').map(
+  (operation) => ({ operation, name: operation.name }),
+);
 const SETUP = '/console/api/profile/totp';
 
 test('an administrator without a factor uses neither the platform nor an account', async () => {
@@ -34,6 +39,12 @@ test('an administrator without a factor uses neither the platform nor an account
   expect((await Promise.all(calls)).map(outcome)).toEqual(calls.map(() => 'mfa-not-verified'));
   const session = await browser.call<SessionOut>('GET', '/console/api/session');
   expect([session.status, session.body.requires_mfa]).toEqual([200, true]);
+});
+
+test.each(ofPlatform)('$name without a factor: mfa-not-verified', async ({ operation }) => {
+  const browser = await browserOf(api, await newAdmin());
+  const { method, path, body } = sampleOf(operation);
+  expect(outcome(await browser.call(method, path, { body }))).toBe('mfa-not-verified');
 });
 
 test('with a factor everything opens', async () => {
