@@ -8,6 +8,7 @@ import { audit, byCaller } from '../accounts/audit-log.js';
 import { listRestriction, maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database/database.js';
 import type { ContactNames } from '../events/emit.js';
+import { Prisma } from '../generated/prisma/client.js';
 import type { PageRange } from '../database/keyset-pages.js';
 import type { Services } from '../http/services.js';
 import {
@@ -34,7 +35,7 @@ interface OptOutRow {
   username: string | null;
 }
 
-const SHOWN = `
+const SHOWN = Prisma.sql`
   SELECT o.id, o.sandbox_id, o.phone, o.by_phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
     SELECT n.name FROM contact_names n WHERE n.contact_id = o.contact_id
     ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name,
@@ -136,10 +137,8 @@ export function createOptOut(
     const created = await optOut(tx, services.sealer, given);
     const linkedId = phone === null ? await linkSeenPhones(tx, services.sealer, contactId) : contactId;
     if (created) await audit(tx, byCaller(caller, 'opt_out.create', linkedId));
-    const rows = await tx.$queryRawUnsafe<OptOutRow[]>(
-      `${SHOWN} WHERE o.contact_id = $1::uuid AND o.sandbox_id IS NULL`,
-      linkedId,
-    );
+    const rows = await tx.$queryRaw<OptOutRow[]>`
+      ${SHOWN} WHERE o.contact_id = ${linkedId}::uuid AND o.sandbox_id IS NULL`;
     const known = await readKnownNames(tx, caller, linkedId, named);
     return { created, row: { ...rows[0]!, ...known } };
   });
@@ -184,21 +183,14 @@ export function listOptOuts(
   { before, limit }: PageRange,
 ): Promise<OptOutRow[]> {
   const person = contact === undefined ? null : parseRecipient(contact);
-  return db.$queryRawUnsafe<OptOutRow[]>(
-    `${SHOWN}
-    WHERE o.account_id = $1::uuid AND NOT o.resumed AND ($2::uuid IS NULL OR o.id < $2::uuid)
-      AND ($3::text IS NULL OR position($3::text IN gwk_phone_forms(o.phone)) > 0)
-      AND ($4::text IS NULL OR o.contact_id = (
+  return db.$queryRaw<OptOutRow[]>`${SHOWN}
+    WHERE o.account_id = ${accountId}::uuid AND NOT o.resumed AND (${before}::uuid IS NULL OR o.id < ${before}::uuid)
+      AND (${phone ?? null}::text IS NULL OR position(${phone ?? null}::text IN gwk_phone_forms(o.phone)) > 0)
+      AND (${person?.name ?? null}::text IS NULL OR o.contact_id = (
         SELECT n.contact_id FROM contact_names n
-        WHERE n.account_id = $1::uuid AND n.name = gwk_find_name($1::uuid, $4::text, $5::text)))
-    ORDER BY o.id DESC LIMIT $6::integer`,
-    accountId,
-    before,
-    phone ?? null,
-    person?.name ?? null,
-    person && exactDigits(person),
-    limit,
-  );
+        WHERE n.account_id = ${accountId}::uuid
+          AND n.name = gwk_find_name(${accountId}::uuid, ${person?.name ?? null}::text, ${person && exactDigits(person)}::text)))
+    ORDER BY o.id DESC LIMIT ${limit}::integer`;
 }
 
 /** Hides the instance and the keyword from a key that is restricted to other instances. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Prisma } from '../generated/prisma/client.js';
+import { Prisma } from '../generated/prisma/client.js';
 import type { Database } from '../database/database.js';
 import { readSqlState } from '../database/grouping.js';
 import { NOTHING, type Job, type JobResult } from '../platform/job.js';
@@ -185,11 +185,11 @@ async function makeDay(work: Work, parent: string, day: string): Promise<number>
 
 /** Deletes expired rows of the default partition. */
 async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
-  const table = `${parent}_default`;
-  const sql = `DELETE FROM ${table} WHERE id IN (
-    SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
+  const table = Prisma.raw(`${parent}_default`);
+  const statement = Prisma.sql`DELETE FROM ${table} WHERE id IN (
+    SELECT id FROM ${table} WHERE id < gwk_lowest_id(${keepFrom}::date::timestamp AT TIME ZONE 'UTC')
     LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`;
-  while ((await db.$executeRawUnsafe(sql, keepFrom)) === GROUP);
+  while ((await db.$executeRaw(statement)) === GROUP);
   return NOTHING;
 }
 
@@ -245,7 +245,7 @@ async function lockPartition(
 ): Promise<void> {
   await setLockTimeout(tx, vacuumTimeoutMs);
   try {
-    await tx.$executeRawUnsafe(`LOCK TABLE ONLY ${partition} IN SHARE UPDATE EXCLUSIVE MODE`);
+    await tx.$executeRaw`LOCK TABLE ONLY ${Prisma.raw(partition)} IN SHARE UPDATE EXCLUSIVE MODE`;
   } catch (error) {
     throw readSqlState(error) === LOCK_TIMEOUT
       ? new InUse(partition, 'partition in use; dropping it later')
@@ -271,7 +271,7 @@ async function underLock<T>(
     try {
       return await db.$transaction(
         async (tx) => {
-          await tx.$executeRawUnsafe(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
+          await tx.$executeRaw(Prisma.raw(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`));
           await prepare?.(tx);
           await setLockTimeout(tx, lockTimeoutMs);
           await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
@@ -288,4 +288,4 @@ async function underLock<T>(
 }
 
 const setLockTimeout = (tx: Transaction, ms: number) =>
-  tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${ms}`);
+  tx.$executeRaw(Prisma.raw(`SET LOCAL lock_timeout = ${ms}`));

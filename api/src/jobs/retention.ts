@@ -1,5 +1,6 @@
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Database } from '../database/database.js';
+import { Prisma } from '../generated/prisma/client.js';
 import type { MediaStore } from '../media/store/store.js';
 import { passBatches, type Job } from '../platform/job.js';
 import type { JobDependencies } from './dependencies.js';
@@ -76,7 +77,7 @@ const selectDue = (table: string, key: string, due: string, size: number): strin
 const batchJob = (db: Database, name: string, size: number, statements: readonly string[]): Job => ({
   name,
   everyMs: EVERY_MS,
-  pass: () => passBatches(statements, size, (statement) => db.$executeRawUnsafe(statement)),
+  pass: () => passBatches(statements, size, (statement) => db.$executeRaw(Prisma.raw(statement))),
 });
 
 export function retentionJob({ db }: JobDependencies, options: RetentionOptions): Job {

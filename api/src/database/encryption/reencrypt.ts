@@ -1,6 +1,6 @@
 import { SealError, type Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database.js';
-import type { Prisma } from '../../generated/prisma/client.js';
+import { Prisma } from '../../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';
 
 interface ReencryptResult {
@@ -37,19 +37,23 @@ const startOf = ({ key }: SealedColumn): Position =>
   key.map(([, type]) => (type === 'uuid' ? '00000000-0000-0000-0000-000000000000' : ''));
 
 /**
- * Builds the SQL of `page`: the next rows in the order of their key, after the position in the first parameters. So statements
- * end within the statement timeout and hold no old snapshot that blocks vacuum.
+ * Builds the SQL of `page`: the next rows in the order of their key, after the position. So statements end within the
+ * statement timeout and hold no old snapshot that blocks vacuum.
  */
-function pageSql({ table, column, key, scope, as = `'${table}.${column}'` }: SealedColumn, rows: number) {
+function pageSql(
+  { table, column, key, scope, as = `'${table}.${column}'` }: SealedColumn,
+  rows: number,
+  after: Position,
+): Prisma.Sql {
   const names = key.map(([name]) => `t.${name}`);
   const order = names.join(', ');
-  const after = key.map(([, type], index) => `$${index + 1}::${type}`).join(', ');
-  return `WITH page AS MATERIALIZED (
+  const position = key.map(([, type], index) => Prisma.sql`${after[index]}::${Prisma.raw(type)}`);
+  return Prisma.sql`${Prisma.raw(`WITH page AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY ${order}) AS place
     FROM (
       SELECT ${order}, ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names, (${scope})::text AS scope,
         ${as} AS column, t.${column} AS value, encode(substring(t.${column} FROM 1 FOR 8), 'hex') AS key_id
-      FROM ${table} t WHERE (${order}) > (${after}) ORDER BY ${order} LIMIT ${rows}) AS t)`;
+      FROM ${table} t WHERE (${order}) > (`)}${Prisma.join(position)}${Prisma.raw(`) ORDER BY ${order} LIMIT ${rows}) AS t)`)}`;
 }
 
 /** Counts the values encrypted with each key, by key id. */
@@ -75,12 +79,9 @@ interface PageCount {
 
 async function* countPages(db: Database, sealed: SealedColumn, pageRows: number): AsyncGenerator<PageCount> {
   for (let after: Position | undefined = startOf(sealed); after;) {
-    const counts: PageCount[] = await db.$queryRawUnsafe(
-      `${pageSql(sealed, pageRows)}
+    const counts: PageCount[] = await db.$queryRaw`${pageSql(sealed, pageRows, after)}
        SELECT key_id AS key, count(*)::int AS amount,
-         (SELECT names FROM page ORDER BY place DESC LIMIT 1) AS last FROM page GROUP BY 1`,
-      ...after,
-    );
+         (SELECT names FROM page ORDER BY place DESC LIMIT 1) AS last FROM page GROUP BY 1`;
     yield* counts;
     after = counts[0]?.last;
   }
@@ -133,14 +134,10 @@ async function reencryptColumn(
   let amount = 0;
   for (let after: Position | null = startOf(sealed); after;) {
     // The last row of the page is the next position, whatever its key.
-    const rows: (Row & { former: boolean })[] = await db.$queryRawUnsafe(
-      `${pageSql(sealed, pageRows)}
+    const rows: (Row & { former: boolean })[] = await db.$queryRaw`${pageSql(sealed, pageRows, after)}
        SELECT p.names, p.scope, p.column, p.value, p.former
-       FROM (SELECT *, coalesce(key_id <> $${after.length + 1}, false) AS former FROM page) AS p
-       WHERE former OR place = (SELECT max(place) FROM page) ORDER BY place`,
-      ...after,
-      sealer.keys[0]!.id,
-    );
+       FROM (SELECT *, coalesce(key_id <> ${sealer.keys[0]!.id}, false) AS former FROM page) AS p
+       WHERE former OR place = (SELECT max(place) FROM page) ORDER BY place`;
     const former = rows.filter((row) => row.former);
     if (former.length > 0) {
       const fresh = former.map((row) => sealer.seal(row.scope, row.column, openRow(sealer, row)));
@@ -189,20 +186,19 @@ async function replaceUnchanged(
   rows: readonly Replacement[],
   locked: 'SKIP LOCKED' | '',
 ): Promise<number[]> {
-  const arrays = key.map(([, type], index) => `$${index + 3}::${type}[]`).join(', ');
+  const arrays = key.map(
+    ([, type], index) => Prisma.sql`${rows.map((row) => row.names[index]!)}::${Prisma.raw(type)}[]`,
+  );
   const names = key.map(([name]) => name).join(', ');
   const same = key.map(([name]) => `t.${name} = g.${name}`).join(' AND ');
-  const places = await db.$queryRawUnsafe<{ place: number }[]>(
-    `WITH given AS MATERIALIZED (
-       SELECT * FROM unnest($1::bytea[], $2::bytea[], ${arrays}) WITH ORDINALITY AS g(fresh, value, ${names}, place)),
+  const places = await db.$queryRaw<{ place: number }[]>`
+     WITH given AS MATERIALIZED (
+       SELECT * FROM unnest(${rows.map(({ fresh }) => fresh)}::bytea[], ${rows.map(({ value }) => value)}::bytea[],
+         ${Prisma.join(arrays)}) ${Prisma.raw(`WITH ORDINALITY AS g(fresh, value, ${names}, place)),
      free AS MATERIALIZED (
        SELECT g.place FROM given g JOIN ${table} t ON ${same} WHERE t.${column} = g.value
        FOR NO KEY UPDATE OF t ${locked})
      UPDATE ${table} t SET ${column} = g.fresh FROM given g JOIN free f ON f.place = g.place WHERE ${same}
-     RETURNING g.place::int - 1 AS place`,
-    rows.map(({ fresh }) => fresh),
-    rows.map(({ value }) => value),
-    ...key.map((_, index) => rows.map((row) => row.names[index]!)),
-  );
+     RETURNING g.place::int - 1 AS place`)}`;
   return places.map(({ place }) => place);
 }

@@ -1,5 +1,6 @@
 import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
+import { Prisma } from '../../generated/prisma/client.js';
 import {
   isSuccess,
   decideDisable,
@@ -45,8 +46,6 @@ export function returnUncalled(claimed: ClaimedDelivery): AttemptResult {
   return { ...WITHOUT_CALL, claimed, error: null, result: 'returned', delayMs: null };
 }
 
-const RECORD_RESULTS = `SELECT gwk_record_webhook_results($1::jsonb, $2::jsonb, $3::integer)`;
-
 /**
  * Writes a group of results in one statement, which skips entries whose lock has expired.
  * @returns the ids of the endpoints that were disabled
@@ -65,8 +64,9 @@ export async function recordResults(db: Database, attempts: readonly AttemptResu
     })),
   );
   const endpoints = JSON.stringify(mergeEndpointResults(attempts));
-  const [disabled] = await db.callFunction(RECORD_RESULTS, [results, endpoints, FAILURE_GAP_MS]);
-  return disabled as string[];
+  const [row] = await db.queryRows<{ disabled: string[] }>(Prisma.sql`
+    SELECT gwk_record_webhook_results(${results}::jsonb, ${endpoints}::jsonb, ${FAILURE_GAP_MS}::integer) AS disabled`);
+  return row!.disabled;
 }
 
 const isGivenUp = ({ health, result }: AttemptResult): boolean => health === null && result === FAILED.result;
