@@ -50,9 +50,12 @@ import type { JobDependencies } from '../jobs/dependencies.js';
 
 type WorkerConfig = ConfigOf<typeof workerSettings>;
 
-/** Clock and time limits, which tests replace. */
+/** Clock, time limits and jobs, which tests replace. */
 export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
-  Partial<Pick<DeliveryOptions, 'timeoutMs' | 'drainMs'>>;
+  Partial<Pick<DeliveryOptions, 'timeoutMs' | 'drainMs'>> & {
+    /** Names of the jobs that run (default: all). */
+    jobs?: readonly string[];
+  };
 
 /** `gwk worker`: webhook deliveries and periodic jobs. */
 export const runWorker = (environment: NodeJS.ProcessEnv): Promise<void> =>
@@ -117,7 +120,7 @@ export const startWorker = (
         ...media.jobs,
         deliverJob(deliveries),
       ];
-      const jobs = runAll(all, { log, signal: ended.signal, metrics });
+      const jobs = runAll(all, { log, signal: ended.signal, metrics, only: clock.jobs });
       closers.defer(async () => {
         ended.abort();
         await Promise.all([deliveries.stop(), media.stop()]);
@@ -129,12 +132,17 @@ export const startWorker = (
 
 function runAll(
   jobs: readonly Job[],
-  { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
+  {
+    only,
+    metrics,
+    ...run
+  }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics; only: DeliveryClock['jobs'] },
 ): Promise<void>[] {
-  return jobs.map((job) => {
+  const selected = jobs.filter(({ name }) => only?.includes(name) ?? true);
+  return selected.map((job) => {
     metrics.expects(job.name, job.everyMs);
     const onPass = (ok: boolean, amount: number): void => metrics.passed(job.name, ok, amount);
-    return loop(job, { log, signal, onPass });
+    return loop(job, { ...run, onPass });
   });
 }
 
