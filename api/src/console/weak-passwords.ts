@@ -45,7 +45,7 @@ export function isWeak(password: string, email: string): boolean {
   );
 }
 
-/** Also for a text of digits and symbols only, whose word is empty. */
+/** True also for a text of digits and symbols only, whose word is empty. */
 const isOneWord = (word: string): boolean =>
   codePoints(word) < MIN_REST ||
   (ONLY_LETTERS.test(findRepeated(word)) && codePoints(findRepeated(word)) < MIN_LENGTH);

@@ -84,4 +84,9 @@ export function checkSuspension({ name }: { name: string }, { suspended }: { sus
 }
 
 export const newSuspensionProblem = (): Problem =>
-  new Problem('account-suspended', { detail: 'A conta está suspensa; nada novo pode ser criado.' });
+  new Problem('account-suspended', {
+    detail: {
+      pt: 'A conta está suspensa; nada novo pode ser criado.',
+      en: 'The account is suspended; nothing new can be created.',
+    },
+  });

@@ -91,7 +91,7 @@ export class SendQueue {
   }
 
   /**
-   * The same for a notification.
+   * Claims messages that a notification announced.
    * Resolves when a claim that begins after this call is answered, or when none is possible now.
    * @param traceparent parent of the claim's span
    */
