@@ -14,7 +14,8 @@ const API_LAYERS = [
   ['http'],
   ['accounts', 'fencing'],
   ['platform', 'mail'],
-  ['database'],
+  ['database', 'config', 'resources'],
+  ['policy', 'roles'],
 ];
 /** Layers of features: below the entry points, above `http`. */
 const FEATURES = API_LAYERS.slice(
@@ -95,7 +96,7 @@ export default {
       severity: 'error',
       from: { path: '^decoder/src/' },
       to: {
-        path: '^@gwk/core/(encryption|config/(?!decoder$|load$))|^@gwk/(?!core/)|(^|node_modules/)(pg|redis|@prisma)/',
+        path: '^@gwk/core/(crypto/|config/(?!decoder$|load$))|^@gwk/(?!core/)|(^|node_modules/)(pg|redis|@prisma)/',
       },
     },
   ],

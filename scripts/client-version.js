@@ -5,7 +5,7 @@ import { computeSecondsBehind } from '@gwk/api/client-version/metrics';
 import { readServedVersion } from '@gwk/api/client-version/source';
 import { BUNDLED } from '@gwk/core/client-version';
 import { loadConfig } from '@gwk/core/config/load';
-import { workerSettings } from '@gwk/core/config/worker';
+import { workerSettings } from '@gwk/api/config/worker';
 
 const DAY_S = 86_400;
 const { clientVersionUrl } = loadConfig({ clientVersionUrl: workerSettings.clientVersionUrl }, {});

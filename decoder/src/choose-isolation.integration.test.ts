@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
-import { createLogger } from '@gwk/core/log';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
+import { createLogger } from '@gwk/core/process/log';
 import { chooseIsolation } from './choose-isolation.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-choose-isolation-test-'));

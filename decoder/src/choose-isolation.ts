@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { buildIsolation, describeHost, type Isolation } from './isolation.js';
 import { runJobProcess, type JobPrograms } from './job-process.js';
 import type { ToolPlan } from '@gwk/core/decoder/jobs';

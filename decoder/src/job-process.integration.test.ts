@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import { withoutFileHandles } from '@gwk/test/support/file-handles';
 import { TRIAL_PICTURE, TRIAL_SOUND } from './choose-isolation.js';
 import { runJobProcess } from './job-process.js';

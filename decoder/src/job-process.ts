@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chownSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { Isolation } from './isolation.js';
 import { MAX_ANSWER_BYTES, parseToolAnswer } from '@gwk/core/decoder/answers';
 import { findExcess } from './job-usage.js';

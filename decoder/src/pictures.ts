@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { isMachineFault } from '@gwk/core/process/machine-fault';
 import sharp, { type Metadata, type ResizeOptions, type Sharp, type SharpOptions } from 'sharp';
 import {
   FileRefused,

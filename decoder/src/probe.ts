@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { isMachineFault } from '@gwk/core/process/machine-fault';
 import { ffmpegInput, LIMITED } from './ffmpeg-input.js';
 import { FileRefused, MAX_HOURS, MAX_PIXELS, readMachineFault, ToolNotStarted } from '@gwk/core/decoder/jobs';
 

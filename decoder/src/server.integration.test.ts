@@ -4,7 +4,7 @@ import { createServer, request, type IncomingMessage, type RequestListener, type
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { decoderJobs } from '@gwk/test/support/api/tools';
 import { returnFileHandles, TAKE_ALL } from '@gwk/test/support/file-handles';

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { isMachineFault } from '@gwk/core/process/machine-fault';
 import {
   FileRefused,
   STARTED,

@@ -1,5 +1,5 @@
-import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
-import type { Logger } from '@gwk/core/log';
+import { checkFfmpeg, findFfmpeg } from '@gwk/core/process/ffmpeg';
+import type { Logger } from '@gwk/core/process/log';
 
 /**
  * Null without a working ffmpeg, and messages wait: a broken one would fail every file.

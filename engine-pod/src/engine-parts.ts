@@ -1,7 +1,7 @@
 import type { engineSettings } from '@gwk/core/config/engine';
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { Logger } from '@gwk/core/log';
-import { toPublicId } from '@gwk/core/public-ids';
+import type { Logger } from '@gwk/core/process/log';
+import { toPublicId } from '@gwk/core/ids/public-ids';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import { ConnectionCommands } from './commands/connection-commands.js';

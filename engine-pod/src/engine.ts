@@ -1,5 +1,5 @@
 import { resolvesWithin } from '@gwk/core/async/timeout';
-import type { Readiness } from '@gwk/core/probes';
+import type { Readiness } from '@gwk/core/http/probes';
 import { EngineParts, type EnginePartsOptions } from './engine-parts.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { drainSenders } from './internal-api/batch-senders.js';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { engineSettings } from '@gwk/core/config/engine';
 import { loadConfigOrExit, type ConfigOf } from '@gwk/core/config/load';
-import { exitProcess } from '@gwk/core/exit-process';
-import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
-import { startProbeListener } from '@gwk/core/probes';
+import { exitProcess } from './exit-process.js';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/process/lifecycle';
+import { createLogger, synchronousStdout, type Logger } from '@gwk/core/process/log';
+import { startProbeListener } from '@gwk/core/http/probes';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from './engine.js';

@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { KubeClient } from '@gwk/core/kubernetes/client';

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 
 /** Runs `gwk operator` without its signal handling. Loads only the code of the configured cluster. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PolicyOverrides } from '@gwk/core/policy/policy';
+import { PolicyOverrides } from '@gwk/api/policy/policy';
 import {
   API_GROUP,
   API_VERSION,

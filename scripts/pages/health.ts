@@ -7,7 +7,7 @@ import {
   RULES,
   WARM_UP_PENALTY,
   type Rule,
-} from '@gwk/core/health/rules';
+} from '@gwk/api/instances/health/rules';
 
 /** Renders the tables of docs/health.md from the rules. */
 export function renderHealthRules(): string {

@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
 import { renderTable } from './table.ts';
 
 /** Renders the table of docs/errors.md. */

@@ -1,5 +1,5 @@
 import { renderTable } from './table.ts';
-import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
+import { PERMISSIONS, ROLE_RIGHTS, ROLES } from '@gwk/api/roles';
 import { SCOPES } from '@gwk/core/scopes';
 
 /** Renders the table of docs/console.md. */

@@ -1,11 +1,11 @@
-import { apiSettings } from '@gwk/core/config/api';
+import { apiSettings } from '@gwk/api/config/api';
 import { commandSettings, instancesSettings } from '@gwk/core/config/commands';
 import { decoderSettings } from '@gwk/core/config/decoder';
 import { engineSettings } from '@gwk/core/config/engine';
 import type { Setting, Settings } from '@gwk/core/config/load';
 import { localSettings } from '@gwk/core/config/local';
 import { operatorSettings } from '@gwk/core/config/operator';
-import { workerSettings } from '@gwk/core/config/worker';
+import { workerSettings } from '@gwk/api/config/worker';
 import { renderTable } from './table.ts';
 
 const PROGRAMS: Record<string, Settings> = {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { partitionsJob } from '@gwk/api/jobs/partitions';
 import { loop } from '@gwk/api/platform/job';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import type { LoadOptions, LoadResult } from './accept/load.js';
 import { setStage, type Stage } from './accept/stage.js';
 import { checkGatewaySums } from './accept/sums.js';

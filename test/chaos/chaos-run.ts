@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '@gwk/api/resources/event';
 import { Receiver } from '../support/gateway/receiver.js';
 import { toChatId, sendTraffic } from '../support/gateway/traffic.js';
 import { findEventFaults, steadyFor } from '../support/gateway/check-traffic.js';

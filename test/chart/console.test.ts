@@ -1,5 +1,5 @@
 import { requireOrigin } from '@gwk/api/http/session-access';
-import { apiSettings } from '@gwk/core/config/api';
+import { apiSettings } from '@gwk/api/config/api';
 import { loadConfig } from '@gwk/core/config/load';
 import {
   CHART,

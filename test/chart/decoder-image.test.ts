@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rawInput } from '@gwk/decoder/ffmpeg-input';
 import { CONTAINERS, DECODERS, RAW } from '@gwk/core/decoder/formats';
-import { findFault } from '@gwk/core/ffmpeg';
+import { findFault } from '@gwk/core/process/ffmpeg';
 import sharp from 'sharp';
 import { Samples } from '../support/api/samples.js';
 import { ImageBuilder } from '../support/images/builder.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PolicyOverrides } from '@gwk/core/policy/policy';
+import { PolicyOverrides } from '@gwk/api/policy/policy';
 import { parseAllDocuments } from 'yaml';
 import { CHART, MINIMAL_VALUES, render, templateText } from '../support/chart/render.js';
 import { describeChart } from './suite.js';

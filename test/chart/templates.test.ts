@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDecoderServer } from '@gwk/decoder/server';
-import { apiSettings } from '@gwk/core/config/api';
+import { apiSettings } from '@gwk/api/config/api';
 import { loadConfig, type Settings } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
-import { workerSettings } from '@gwk/core/config/worker';
-import { createLogger } from '@gwk/core/log';
+import { workerSettings } from '@gwk/api/config/worker';
+import { createLogger } from '@gwk/core/process/log';
 import { parse } from 'yaml';
 import {
   CHART,

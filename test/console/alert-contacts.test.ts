@@ -1,4 +1,4 @@
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import type { WebhookEndpointOut } from '@gwk/api/resources/webhook';
 import { Receiver } from '../support/gateway/receiver.js';
 import { until } from '../support/wait.js';
 import { startMailServer, type MailServer } from '../support/servers/mail-server.js';

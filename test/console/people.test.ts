@@ -1,4 +1,4 @@
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { Person } from '@gwk/network/control/client';
 import type { Page } from 'playwright-core';

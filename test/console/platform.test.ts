@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { BUNDLED } from '@gwk/core/client-version';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { recordResult, storeServed } from '@gwk/api/client-version/store';
 import { openDatabase } from '@gwk/api/database/database';
 import { describeWithChromium } from './chromium.js';

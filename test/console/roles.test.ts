@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROLES } from '@gwk/core/roles';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { ROLES } from '@gwk/api/roles';
+import type { InstanceOut } from '@gwk/api/resources/instance';
+import type { WebhookEndpointOut } from '@gwk/api/resources/webhook';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';

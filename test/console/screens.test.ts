@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { WebhookEndpointOut } from '@gwk/api/resources/webhook';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, show, takePicture } from './stage.js';

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import type { Role } from '@gwk/core/roles';
+import type { Role } from '@gwk/api/roles';
 import { NetworkClient } from '@gwk/network/control/client';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import type { WebhookEndpointOut } from '@gwk/api/resources/webhook';
 import { describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, show } from './stage.js';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { RunningNetwork } from '@gwk/network/start';
 import { GatewayClient } from '../support/gateway/client.js';
 import { NodeCluster } from '../support/kubernetes/nodes/cluster.js';

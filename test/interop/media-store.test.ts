@@ -6,7 +6,7 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 import { openMediaStore } from '@gwk/api/media/media';
 import { loadConfig } from '@gwk/core/config/load';
-import { mediaStoreSettings } from '@gwk/core/config/media';
+import { mediaStoreSettings } from '@gwk/api/config/media';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { Proxy } from '@gwk/core/proxy/proxy';
 import { testMediaStore } from '../support/api/media-store.js';

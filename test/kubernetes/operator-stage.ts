@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
-import { createLogger, type Logger } from '@gwk/core/log';
+import { createLogger, type Logger } from '@gwk/core/process/log';
 import type { RunningOperator } from '@gwk/operator/options';
 import { startOnKubernetes, type KubernetesOptions } from '@gwk/operator/program-kubernetes';
 import { FakeInternalApi, randomFrom } from '../support/operator/fake-internal-api.js';

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
 import { RawChannel } from '../support/api/raw-channel.js';
 import { report } from '../support/gateway/check-traffic.js';

@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { RedisKeys, SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import pg from 'pg';
 import { createClient } from 'redis';

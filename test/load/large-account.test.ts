@@ -1,7 +1,7 @@
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { trafficJob } from '@gwk/api/jobs/traffic';
-import { lowestUuidAt, newUuid } from '@gwk/core/ids';
-import { RATED_DELIVERIES } from '@gwk/core/resources/console-endpoint';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
+import { RATED_DELIVERIES } from '@gwk/api/resources/console/endpoint';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
 import { fillLargeAccount } from '../support/servers/large-account.js';

@@ -1,5 +1,5 @@
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { percentile } from '../bench/shared/statistics.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisUsers } from '@gwk/api/engines/redis-users';
-import { Sealer } from '@gwk/core/encryption';
-import { createLogger } from '@gwk/core/log';
+import { Sealer } from '@gwk/core/crypto/encryption';
+import { createLogger } from '@gwk/core/process/log';
 import {
   encodeNotified,
   MAX_NOTIFIED_BYTES,

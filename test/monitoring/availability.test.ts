@@ -1,7 +1,7 @@
-import type { AvailabilityOut } from '@gwk/core/resources/availability';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { AvailabilityOut } from '@gwk/api/resources/availability';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { startHealthListener } from '@gwk/api/probes/probes';
-import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
-import { createLogger } from '@gwk/core/log';
-import { startProbeListener } from '@gwk/core/probes';
+import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/http/listener-limits';
+import { createLogger } from '@gwk/core/process/log';
+import { startProbeListener } from '@gwk/core/http/probes';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
 import { createInternalApiWorld } from '../support/api/internal-api.js';

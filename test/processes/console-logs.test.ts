@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { setUpTotp } from '../support/api/authenticator.js';
 import { ApiClient } from '../support/api/client.js';
 import { Browser } from '../support/api/console.js';

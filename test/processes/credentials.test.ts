@@ -1,7 +1,7 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { createClient, type RedisClientType } from 'redis';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';

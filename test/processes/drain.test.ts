@@ -1,5 +1,5 @@
 import { Agent, get, request, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/check-traffic.js';

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FAILPOINTS, RECEIVING_FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
-import type { EventOut } from '@gwk/core/resources/event';
+import { FAILPOINTS, RECEIVING_FAILPOINTS, type Failpoint } from '@gwk/core/process/failpoints';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { toChatId, sendTraffic } from '../support/gateway/traffic.js';
@@ -15,7 +15,7 @@ import type { Program } from '../support/program.js';
 import { until } from '../support/wait.js';
 
 /**
- * Every failure window of core/src/failpoints.ts: a process kills itself inside it, once. Windows whose proof is what
+ * Every failure window of core/src/process/failpoints.ts: a process kills itself inside it, once. Windows whose proof is what
  * left for the network, byte by byte, use sandbox instances. Windows of the Signal sessions use the real protocol.
  */
 

@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { Stanza } from '../support/gateway/network.js';
 import { isRunning } from '../support/processes.js';
 import { startSpareEngine } from './spare-engine.js';

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { generateWebhookSecret, signWebhook, toWebhookKey } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret, signWebhook, toWebhookKey } from '@gwk/api/webhooks/signature';
 import { byId, Network } from '../support/gateway/network.js';
 import { Receiver } from '../support/gateway/receiver.js';
 import { until } from '../support/wait.js';

@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Gateway } from '../support/gateway/gateway.js';

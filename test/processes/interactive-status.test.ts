@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { InteractiveStatusOut } from '@gwk/core/resources/interactive-status';
+import type { InstanceOut } from '@gwk/api/resources/instance';
+import type { InteractiveStatusOut } from '@gwk/api/resources/interactive-status';
 import { RENDERINGS } from '@gwk/core/states';
 import pg from 'pg';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newKey } from '../support/gateway/customer.js';
 import { impersonateEngine } from './impersonation.js';

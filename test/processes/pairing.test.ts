@@ -1,4 +1,4 @@
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { openStage, type Stage } from '../support/gateway/stage.js';

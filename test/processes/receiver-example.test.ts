@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { generateWebhookSecret } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret } from '@gwk/api/webhooks/signature';
 import { Webhook } from 'standardwebhooks';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';

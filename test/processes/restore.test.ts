@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { restoreBackup, takeBackup } from './backup.js';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SealError, type Sealer } from '@gwk/core/encryption';
+import { SealError, type Sealer } from '@gwk/core/crypto/encryption';
 import { createClient } from 'redis';
 import type pg from 'pg';
 

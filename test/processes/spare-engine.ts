@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { engineEnvironment } from '../support/gateway/gateway-settings.js';
 import { pickPort } from '../support/ports.js';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROLE_RIGHTS, ROLES } from '@gwk/core/roles';
+import { ROLE_RIGHTS, ROLES } from '@gwk/api/roles';
 import type { Operation } from '@gwk/api/http/operation';
 import { CONSOLE_OPERATIONS, OPERATIONS } from '@gwk/api/public-api/operations';
 import { z } from 'zod';

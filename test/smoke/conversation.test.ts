@@ -1,8 +1,8 @@
 import type { Page } from '@gwk/core/resources/common';
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { OptOutOut } from '@gwk/core/resources/opt-out';
-import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import type { OptOutOut } from '@gwk/api/resources/opt-out';
+import type { SandboxInboundOut } from '@gwk/api/resources/sandbox';
 import type { ReceivedCall } from '../support/gateway/receiver.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { testPhone } from '../support/gateway/traffic.js';

@@ -3,7 +3,7 @@ import type { Page } from '@gwk/core/resources/common';
 import type { GroupDetailsOut } from '@gwk/core/resources/group';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { OptOutOut } from '@gwk/core/resources/opt-out';
+import type { OptOutOut } from '@gwk/api/resources/opt-out';
 import type { Person } from '@gwk/network/control/client';
 import { until } from '../support/wait.js';
 

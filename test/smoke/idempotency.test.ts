@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Answer } from '../support/gateway/client.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';

@@ -1,4 +1,4 @@
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Stanza } from '../support/gateway/network.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';

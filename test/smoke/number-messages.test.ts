@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { HealthOut } from '@gwk/core/resources/health';
+import type { HealthOut } from '@gwk/api/resources/health';
 import { newNumber, openNumber, type NumberStage } from './number-stage.js';
 import { until } from '../support/wait.js';
 

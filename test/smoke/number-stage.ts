@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { EventOut } from '@gwk/core/resources/event';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { EventOut } from '@gwk/api/resources/event';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { NetworkClient, Person } from '@gwk/network/control/client';
 import type { Customer } from '../support/gateway/customer.js';

@@ -1,5 +1,5 @@
 import type { ContactCheckOut } from '@gwk/core/resources/live';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { openSharedStage, type SharedStage } from './shared-stage.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { newCustomer, type Customer, type CustomerOptions } from '../support/gateway/customer.js';
 import type { Network } from '../support/gateway/network.js';
 import type { Receiver } from '../support/gateway/receiver.js';

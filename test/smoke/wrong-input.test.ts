@@ -1,9 +1,9 @@
 import { Cursors } from '@gwk/api/http/cursor';
-import { fromPublicId } from '@gwk/core/ids';
-import type { ProblemBody, ProblemCode } from '@gwk/core/problems';
-import { PROBLEMS } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { ProblemBody, ProblemCode } from '@gwk/core/problems/problems';
+import { PROBLEMS } from '@gwk/core/problems/problems';
 import type { Page } from '@gwk/core/resources/common';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { GatewayClient, type Answer, type Call } from '../support/gateway/client.js';
 import { newKey, type Customer } from '../support/gateway/customer.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';

@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { AccountLimit } from '@gwk/core/resources/console-platform';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { AccountLimit } from '../resources/console/platform.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
 import { audit } from './audit-log.js';
 

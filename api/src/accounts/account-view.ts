@@ -1,7 +1,7 @@
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
 import { text } from '@gwk/core/resources/common';
-import type { AccountOut } from '@gwk/core/resources/console-account';
-import type { apiSettings } from '@gwk/core/config/api';
+import type { AccountOut } from '../resources/console/account.js';
+import type { apiSettings } from '../config/api.js';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database, type Queryable } from '../database/database.js';
 import { hashApiKey, KeyDirectory, newApiKey } from './api-keys.js';

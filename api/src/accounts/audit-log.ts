@@ -1,4 +1,4 @@
-import { newUuid, toPublicId, type IdKind } from '@gwk/core/ids';
+import { newUuid, toPublicId, type IdKind } from '@gwk/core/ids/ids';
 import type { Prisma } from '../generated/prisma/client.js';
 import { nameActor, type Caller } from './caller.js';
 

@@ -1,5 +1,5 @@
-import { toPublicId } from '@gwk/core/ids';
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { toPublicId } from '@gwk/core/ids/ids';
+import type { WebhookEndpointOut } from '../resources/webhook.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from '../public-api/operations.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';

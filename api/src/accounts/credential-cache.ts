@@ -1,5 +1,5 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import { Batcher } from '@gwk/core/batcher';
+import { Batcher } from '../platform/batcher.js';
 
 const MAX_AGE_MS = 1_900;
 const REFRESH_AFTER_MS = 1_000;

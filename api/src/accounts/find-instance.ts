@@ -1,5 +1,5 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { listRestriction, maySee, type Caller } from './caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';

@@ -1,5 +1,5 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { maySee, type Caller } from './caller.js';
 import type { Prisma } from '../generated/prisma/client.js';
 

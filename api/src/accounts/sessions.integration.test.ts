@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../database/database.js';
 import { findRoleFor, hashToken, newToken, SessionDirectory } from './sessions.js';

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { fromPublicId } from '@gwk/core/ids';
-import { ROLE_RIGHTS, type Permission, type Role } from '@gwk/core/roles';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { ROLE_RIGHTS, type Permission, type Role } from '../roles.js';
 import type { Database, Queryable } from '../database/database.js';
 import { audit, byCaller } from './audit-log.js';
 import type { Caller } from './caller.js';

@@ -1,6 +1,6 @@
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { accountLimitSettings } from '@gwk/core/config/account-limits';
-import { Problem } from '@gwk/core/problems';
+import type { accountLimitSettings } from '../config/account-limits.js';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Queryable } from '../database/database.js';
 
 /** Configured limits; an account can have its own. */

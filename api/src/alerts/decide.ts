@@ -1,4 +1,4 @@
-import type { IncidentKind } from '@gwk/core/resources/console-alert';
+import type { IncidentKind } from '../resources/console/alert.js';
 
 /** A problem that a number or an endpoint has now. */
 export interface Trouble {

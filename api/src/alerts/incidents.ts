@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { Database } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
 import type { Prisma } from '../generated/prisma/client.js';

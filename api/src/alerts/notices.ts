@@ -1,8 +1,8 @@
-import { toPublicId } from '@gwk/core/ids';
-import type { Logger } from '@gwk/core/log';
-import { Problem } from '@gwk/core/problems';
-import type { AlertChannel, IncidentKind } from '@gwk/core/resources/console-alert';
-import type { Language } from '@gwk/core/resources/console-session';
+import { toPublicId } from '@gwk/core/ids/ids';
+import type { Logger } from '@gwk/core/process/log';
+import { Problem } from '@gwk/core/problems/problems';
+import type { AlertChannel, IncidentKind } from '../resources/console/alert.js';
+import type { Language } from '../resources/console/session.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { makeConsoleUrl } from '../http/console-url.js';

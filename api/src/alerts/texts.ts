@@ -1,5 +1,5 @@
-import type { IncidentKind } from '@gwk/core/resources/console-alert';
-import type { Language } from '@gwk/core/resources/console-session';
+import type { IncidentKind } from '../resources/console/alert.js';
+import type { Language } from '../resources/console/session.js';
 
 export interface AlertText {
   subject: string;

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Queryable } from '../database/database.js';
 
 /** The path that all messages take (messages/send/acceptor.ts). */

@@ -1,10 +1,10 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import {
   accountName,
   LIMIT_RANGES,
   namespaceName,
   type AccountLimit,
-} from '@gwk/core/resources/console-platform';
+} from '../resources/console/platform.js';
 import type { Command } from 'commander';
 import {
   changeAccount,

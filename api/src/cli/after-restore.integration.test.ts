@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { runGwk } from '@gwk/test/support/api/gwk';
 import type { Database } from '../database/database.js';

@@ -1,4 +1,4 @@
-import { fromPublicId, ID_PREFIXES, lowestUuidAt, type IdKind } from '@gwk/core/ids';
+import { fromPublicId, ID_PREFIXES, lowestUuidAt, type IdKind } from '@gwk/core/ids/ids';
 import type { Command } from 'commander';
 import { publicNames } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';

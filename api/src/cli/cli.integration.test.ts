@@ -4,7 +4,7 @@ import {
   type TestDatabase,
 } from '@gwk/test/support/servers/database';
 import { BUNDLED } from '@gwk/core/client-version';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { hashApiKey } from '../accounts/api-keys.js';
 import { openDatabase, type Database } from '../database/database.js';

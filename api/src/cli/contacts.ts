@@ -1,4 +1,4 @@
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import type { Command } from 'commander';
 import type { splitContact } from '../contacts/split.js';
 import { audit, CommandError, findAccount, printResult, readSealer } from './run.js';

@@ -1,9 +1,4 @@
-import {
-  appVersion,
-  DEVICE_STATUSES,
-  DEVICES,
-  MAX_DEVICE_NOTE,
-} from '@gwk/core/resources/interactive-status';
+import { appVersion, DEVICE_STATUSES, DEVICES, MAX_DEVICE_NOTE } from '../resources/interactive-status.js';
 import { RENDERINGS } from '@gwk/core/states';
 import type { Command } from 'commander';
 import type { DeviceCheck, Prisma } from '../generated/prisma/client.js';

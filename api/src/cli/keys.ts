@@ -1,4 +1,4 @@
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import type { Command } from 'commander';
 import type { ApiKey, Prisma } from '../generated/prisma/client.js';

@@ -1,6 +1,6 @@
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
 import { describePolicy } from '../accounts/audit-log.js';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { PolicyOverrides } from '../policy/policy.js';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findAccount, audit, CommandError, printChange, printResult } from './run.js';
@@ -45,7 +45,7 @@ function withTarget(command: Command, note = ''): Command {
 }
 
 async function readOverrides(json: string): Promise<PolicyOverrides> {
-  const { parsePolicyOverrides } = await import('@gwk/core/policy/policy');
+  const { parsePolicyOverrides } = await import('../policy/policy.js');
   let value: unknown;
   try {
     value = JSON.parse(json);

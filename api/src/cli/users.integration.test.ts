@@ -5,7 +5,7 @@ import { Passwords } from '../console/passwords.js';
 import { codeSubject, verifyWithinLimits } from '../console/sign-in/attempts.js';
 import { redeemHandoff } from '../console/sign-in/handoffs.js';
 import { openDatabase, type Database } from '../database/database.js';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 
 let database: TestDatabase;
 let db: Database;

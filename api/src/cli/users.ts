@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { loadCommandConfig } from '@gwk/core/config/load';
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { email as emailSchema, LANGUAGES, personName } from '@gwk/core/resources/console-session';
-import { isRole, ROLES } from '@gwk/core/roles';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { email as emailSchema, LANGUAGES, personName } from '../resources/console/session.js';
+import { isRole, ROLES } from '../roles.js';
 import { Option, type Command } from 'commander';
 import type { z } from 'zod';
 import type { Prisma, User } from '../generated/prisma/client.js';
@@ -261,7 +261,7 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
 
 async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds: string) {
   const { id } = await findUser(tx, email);
-  const { apiSettings } = await import('@gwk/core/config/api');
+  const { apiSettings } = await import('../config/api.js');
   const { baseUrl, consoleUrl = baseUrl } = loadCommandConfig(
     { baseUrl: apiSettings.baseUrl, consoleUrl: apiSettings.consoleUrl },
     process.env,

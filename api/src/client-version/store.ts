@@ -1,5 +1,5 @@
 import { BUNDLED, CLIENT_VERSION_MEANING, findPinFault } from '@gwk/core/client-version';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { audit } from '../accounts/audit-log.js';
 import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';

@@ -1,5 +1,5 @@
 import { BUNDLED, compareClientVersions } from '@gwk/core/client-version';
-import type { NetworkVersionOut } from '@gwk/core/resources/console-platform';
+import type { NetworkVersionOut } from '../resources/console/platform.js';
 import type { z } from 'zod';
 import { computeSecondsBehind } from './metrics.js';
 import type { StoredClientVersions } from './store.js';

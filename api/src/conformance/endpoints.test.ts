@@ -1,4 +1,4 @@
-import { PROBLEMS } from '@gwk/core/problems';
+import { PROBLEMS } from '@gwk/core/problems/problems';
 import type { Operation } from '../http/operation.js';
 import { CONSOLE_OPERATIONS, OPERATIONS } from '../public-api/operations.js';
 import { listProblems } from '../openapi/describe.js';

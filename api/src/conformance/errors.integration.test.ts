@@ -1,10 +1,15 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { PROBLEMS, type ConsoleProblemCode, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import {
+  PROBLEMS,
+  type ConsoleProblemCode,
+  type ProblemBody,
+  type ProblemCode,
+} from '@gwk/core/problems/problems';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MediaOut } from '@gwk/core/resources/media';
-import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import type { SandboxInboundOut } from '../resources/sandbox.js';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';

@@ -1,10 +1,10 @@
-import { fromPublicId } from '@gwk/core/ids';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
-import type { SecretRotationOut } from '@gwk/core/resources/webhook';
+import type { SecretRotationOut } from '../resources/webhook.js';
 import { makeRecordId } from '../http/idempotency/store.js';
-import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';

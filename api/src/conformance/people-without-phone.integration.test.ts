@@ -1,8 +1,8 @@
-import { newUuid } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { z } from 'zod';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import type { FakeEngine } from '@gwk/test/support/api/fake-engine';

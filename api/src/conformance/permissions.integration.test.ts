@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { replaceGenerated } from '@gwk/core/generated-pages';
-import { fromPublicId } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
-import { ROLES } from '@gwk/core/roles';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import { ROLES } from '../roles.js';
 import { SCOPES } from '@gwk/core/scopes';
 import { Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { ABSENT_CONSOLE_IDS } from '@gwk/test/support/api/console-world';

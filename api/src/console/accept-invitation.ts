@@ -1,7 +1,7 @@
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { InvitationAccept } from '@gwk/core/resources/console-member';
-import { SessionOut } from '@gwk/core/resources/console-session';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { InvitationAccept } from '../resources/console/member.js';
+import { SessionOut } from '../resources/console/session.js';
 import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
 import { hashToken, type Session } from '../accounts/sessions.js';

@@ -1,6 +1,6 @@
-import type { ProblemBody } from '@gwk/core/problems';
-import type { AccountPolicyOut } from '@gwk/core/resources/console-account';
-import type { PolicyOut } from '@gwk/core/policy/policy';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { AccountPolicyOut } from '../resources/console/account.js';
+import type { PolicyOut } from '../policy/policy.js';
 import { openBrowser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';

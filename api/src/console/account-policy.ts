@@ -1,5 +1,5 @@
-import { AccountPolicyOut, AccountPolicyUpdate } from '@gwk/core/resources/console-account';
-import { parsePolicyOverrides, resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { AccountPolicyOut, AccountPolicyUpdate } from '../resources/console/account.js';
+import { parsePolicyOverrides, resolvePolicy, type PolicyOverrides } from '../policy/policy.js';
 import { isDeepStrictEqual } from 'node:util';
 import { audit, byCaller, describePolicy } from '../accounts/audit-log.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';

@@ -1,6 +1,6 @@
-import type { ProblemBody } from '@gwk/core/problems';
-import type { AccountOut } from '@gwk/core/resources/console-account';
-import { toPublicId } from '@gwk/core/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { AccountOut } from '../resources/console/account.js';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { openBrowser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';

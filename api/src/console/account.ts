@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { AccountOut, AccountUpdate } from '@gwk/core/resources/console-account';
+import { Problem } from '@gwk/core/problems/problems';
+import { AccountOut, AccountUpdate } from '../resources/console/account.js';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { ConsoleDeliveryOut, MessageDeliveryList } from '@gwk/core/resources/console-delivery';
-import type { ConsoleEndpointList } from '@gwk/core/resources/console-endpoint';
-import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import type { ConsoleDeliveryOut, MessageDeliveryList } from '../resources/console/delivery.js';
+import type { ConsoleEndpointList } from '../resources/console/endpoint.js';
+import type { DeliveryOut, WebhookEndpointOut } from '../resources/webhook.js';
+import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { openBrowser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { makeWorld, type World } from '@gwk/test/support/api/world';

@@ -1,5 +1,5 @@
-import { ConsoleDeliveryOut, MessageDeliveryList } from '@gwk/core/resources/console-delivery';
-import { toPublicId } from '@gwk/core/ids';
+import { ConsoleDeliveryOut, MessageDeliveryList } from '../resources/console/delivery.js';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { operation } from '../http/operation.js';
 import { rowView } from '../http/row-view.js';
 import { findMessage } from '../messages/list.js';

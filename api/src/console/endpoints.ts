@@ -1,9 +1,9 @@
-import { lowestUuidAt } from '@gwk/core/ids';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
 import {
   ConsoleEndpointList,
   RATED_DELIVERIES,
   type ConsoleEndpointOut,
-} from '@gwk/core/resources/console-endpoint';
+} from '../resources/console/endpoint.js';
 import type { Database } from '../database/database.js';
 import { operation } from '../http/operation.js';
 import { listEndpoints } from '../webhooks/endpoints.js';

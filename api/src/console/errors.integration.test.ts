@@ -1,5 +1,5 @@
-import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { PROBLEMS, type ConsoleProblemCode, type ProblemBody } from '@gwk/core/problems/problems';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { addPasskey } from '@gwk/test/support/api/passkey';

@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { Browser, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { openApi, sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';

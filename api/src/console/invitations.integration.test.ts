@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { CreatedInvitation, InvitationOut } from '@gwk/core/resources/console-member';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { CreatedInvitation, InvitationOut } from '../resources/console/member.js';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { Browser, browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';

@@ -1,9 +1,9 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { PageQuery } from '@gwk/core/resources/common';
-import { CreatedInvitation, InvitationCreate, InvitationOut } from '@gwk/core/resources/console-member';
-import type { Language } from '@gwk/core/resources/console-session';
-import type { Role } from '@gwk/core/roles';
+import { CreatedInvitation, InvitationCreate, InvitationOut } from '../resources/console/member.js';
+import type { Language } from '../resources/console/session.js';
+import type { Role } from '../roles.js';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';

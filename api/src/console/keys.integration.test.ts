@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { CreatedKey, KeyOut } from '@gwk/core/resources/console-key';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { CreatedKey, KeyOut } from '../resources/console/key.js';
 import type { Page } from '@gwk/core/resources/common';
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { ROLE_RIGHTS } from '@gwk/core/roles';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { ROLE_RIGHTS } from '../roles.js';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';

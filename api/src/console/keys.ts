@@ -1,7 +1,7 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { PageQuery } from '@gwk/core/resources/common';
-import { CreatedKey, KeyCreate, KeyOut } from '@gwk/core/resources/console-key';
+import { CreatedKey, KeyCreate, KeyOut } from '../resources/console/key.js';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { ConsoleInstanceList } from '@gwk/core/resources/console-instances';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import { fromPublicId } from '@gwk/core/ids';
+import type { ConsoleInstanceList } from '../resources/console/instances.js';
+import type { InstanceOut } from '../resources/instance.js';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';

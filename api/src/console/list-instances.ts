@@ -1,12 +1,12 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
 import { LANGUAGES } from '@gwk/core/language';
 import {
   ConsoleInstanceList,
   ConsoleInstanceListQuery,
   ConsoleInstanceOut,
   MAX_COUNTED_QUEUE,
-} from '@gwk/core/resources/console-instances';
+} from '../resources/console/instances.js';
 import type { z } from 'zod';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

@@ -1,5 +1,5 @@
-import type { Language } from '@gwk/core/resources/console-session';
-import type { Role } from '@gwk/core/roles';
+import type { Language } from '../resources/console/session.js';
+import type { Role } from '../roles.js';
 import type { MailText } from '../mail/render.js';
 
 const ROLES: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {

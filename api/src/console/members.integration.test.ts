@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { MemberOut } from '@gwk/core/resources/console-member';
-import { toPublicId } from '@gwk/core/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { MemberOut } from '../resources/console/member.js';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { browserOf, createUser, openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { Answer } from '@gwk/test/support/api/client';

@@ -1,8 +1,8 @@
-import { toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { PageQuery } from '@gwk/core/resources/common';
-import { MemberOut, MemberUpdate } from '@gwk/core/resources/console-member';
-import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
+import { MemberOut, MemberUpdate } from '../resources/console/member.js';
+import { isRole, ROLE_RIGHTS, type Role } from '../roles.js';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import type { Session } from '../accounts/sessions.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { OverviewOut } from '@gwk/core/resources/console-overview';
-import { fromPublicId } from '@gwk/core/ids';
+import type { OverviewOut } from '../resources/console/overview.js';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { makeWorld, type World } from '@gwk/test/support/api/world';

@@ -1,5 +1,5 @@
-import { toPublicId } from '@gwk/core/ids';
-import { OverviewOut } from '@gwk/core/resources/console-overview';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { OverviewOut } from '../resources/console/overview.js';
 import type { z } from 'zod';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

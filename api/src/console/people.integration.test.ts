@@ -1,6 +1,6 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { ConsolePersonOut } from '@gwk/core/resources/console-person';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import type { ConsolePersonOut } from '../resources/console/person.js';
+import type { InstanceOut } from '../resources/instance.js';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';

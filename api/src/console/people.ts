@@ -1,11 +1,11 @@
-import { Problem } from '@gwk/core/problems';
-import { exactDigits, parseRecipient, toNetworkId } from '@gwk/core/recipients';
+import { Problem } from '@gwk/core/problems/problems';
+import { exactDigits, parseRecipient, toNetworkId } from '@gwk/core/ids/recipients';
 import {
   ConsolePersonList,
   ConsolePersonQuery,
   MAX_ASKED_PEOPLE,
   type ConsolePersonOut,
-} from '@gwk/core/resources/console-person';
+} from '../resources/console/person.js';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';

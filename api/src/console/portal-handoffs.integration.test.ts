@@ -1,5 +1,5 @@
-import { toPublicId } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
+import { toPublicId } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Answer } from '@gwk/test/support/api/client';
 import { addMember, Browser, createUser, type TestUser } from '@gwk/test/support/api/console';
 import { openApi, PLATFORM_TOKEN, sharedApi } from '@gwk/test/support/api/open-api';

@@ -1,6 +1,6 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { HandoffCreate, HandoffOut } from '@gwk/core/resources/console-session';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { HandoffCreate, HandoffOut } from '../resources/console/session.js';
 import { audit } from '../accounts/audit-log.js';
 import type { Prisma, User } from '../generated/prisma/client.js';
 import { findConsoleUrl } from '../http/console-url.js';

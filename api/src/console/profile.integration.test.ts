@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { ProfileSessionList } from '@gwk/core/resources/console-profile';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { ProfileSessionList } from '../resources/console/profile.js';
 import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';

@@ -1,7 +1,7 @@
-import { toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { PasswordChange, ProfileSessionList, ProfileUpdate } from '@gwk/core/resources/console-profile';
-import { SessionUser } from '@gwk/core/resources/console-session';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { PasswordChange, ProfileSessionList, ProfileUpdate } from '../resources/console/profile.js';
+import { SessionUser } from '../resources/console/session.js';
 import { audit } from '../accounts/audit-log.js';
 import { IDLE_HOURS } from '../accounts/sessions.js';
 import { operation } from '../http/operation.js';

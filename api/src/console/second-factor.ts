@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import type { Sealer } from '@gwk/core/encryption';
-import { Problem } from '@gwk/core/problems';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Queryable } from '../database/database.js';
 import type { User } from '../generated/prisma/client.js';
 import { codeSubject, verifyWithinLimits, type Attempt } from './sign-in/attempts.js';

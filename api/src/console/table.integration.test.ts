@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems/problems';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { makeConsoleWorld, sampleOf, type ConsoleWorld } from '@gwk/test/support/api/console-world';

@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import {
   ABSENT_CONSOLE_IDS,

@@ -1,6 +1,6 @@
-import { newUuid } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { SessionOut } from '@gwk/core/resources/console-session';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { SessionOut } from '../resources/console/session.js';
 import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
 import {
   addMember,

@@ -1,6 +1,6 @@
-import { Problem } from '@gwk/core/problems';
-import { BackupCodes, CodeIn, TotpSetup } from '@gwk/core/resources/console-totp';
-import { PersonProof } from '@gwk/core/resources/console-session';
+import { Problem } from '@gwk/core/problems/problems';
+import { BackupCodes, CodeIn, TotpSetup } from '../resources/console/totp.js';
+import { PersonProof } from '../resources/console/session.js';
 import { audit } from '../accounts/audit-log.js';
 import type { User } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';

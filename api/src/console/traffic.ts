@@ -1,6 +1,6 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import { lowestUuidAt } from '@gwk/core/ids';
-import type { TrafficPoint } from '@gwk/core/resources/console-overview';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
+import type { TrafficPoint } from '../resources/console/overview.js';
 import type { z } from 'zod';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

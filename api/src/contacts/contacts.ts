@@ -1,6 +1,6 @@
-import { newUuid } from '@gwk/core/ids';
-import { canonicalPhone, exactDigits, type LinkedNames, type Recipient } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import { canonicalPhone, exactDigits, type LinkedNames, type Recipient } from '@gwk/core/ids/recipients';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database, Queryable } from '../database/database.js';
 import { Prisma } from '../generated/prisma/client.js';
 import { readSqlState } from '../database/grouping.js';

@@ -1,4 +1,4 @@
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { readRefusal, type TestEngine } from '@gwk/test/support/api/internal-api';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';

@@ -1,4 +1,4 @@
-import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';

@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { OptOutCreate, OptOutListQuery, OptOutName, OptOutOut } from '@gwk/core/resources/opt-out';
+import { Problem } from '@gwk/core/problems/problems';
+import { OptOutCreate, OptOutListQuery, OptOutName, OptOutOut } from '../resources/opt-out.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { PageRange } from '../database/keyset-pages.js';

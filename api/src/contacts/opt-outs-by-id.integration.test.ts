@@ -1,8 +1,8 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { OptOutOut } from '@gwk/core/resources/opt-out';
+import type { InstanceOut } from '../resources/instance.js';
+import type { OptOutOut } from '../resources/opt-out.js';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import type { FakeEngine } from '@gwk/test/support/api/fake-engine';
 import { sharedApi } from '@gwk/test/support/api/open-api';

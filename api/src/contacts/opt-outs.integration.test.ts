@@ -1,9 +1,9 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { EventOut } from '@gwk/core/resources/event';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { EventOut } from '../resources/event.js';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { OptOutOut } from '@gwk/core/resources/opt-out';
+import type { OptOutOut } from '../resources/opt-out.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

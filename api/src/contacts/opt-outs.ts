@@ -1,8 +1,14 @@
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { exactDigits, parseRecipient, toAddress, toNetworkId, type Recipient } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/encryption';
-import type { OptOutCreate, OptOutListQuery, OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import {
+  exactDigits,
+  parseRecipient,
+  toAddress,
+  toNetworkId,
+  type Recipient,
+} from '@gwk/core/ids/recipients';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import type { OptOutCreate, OptOutListQuery, OptOutOut, OptOutSource } from '../resources/opt-out.js';
 import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import { listRestriction, maySee, type Caller } from '../accounts/caller.js';

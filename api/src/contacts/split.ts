@@ -1,6 +1,6 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Recipient } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Recipient } from '@gwk/core/ids/recipients';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { buildContactIds, emit, instanceEvent, type ContactNames } from '../events/emit.js';
 import { findName, lockContactNamed, type Transaction } from './contacts.js';
 

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { ContactIds } from '@gwk/core/resources/event-data';
 import {
   buildContactIds,

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { createTestDatabase, query } from '@gwk/test/support/servers/database';
 import { openDatabase } from './database.js';
 import { checkConnectionBudget, TooFewConnections, type ConnectionLimit } from './connection-budget.js';

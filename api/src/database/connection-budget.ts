@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { Queryable } from './database.js';
 
 /** A bound of Postgres on connections, and how many of them other clients use. */

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { inFakeTime } from '@gwk/test/support/fake-time';
 import { createTestDatabase, query } from '@gwk/test/support/servers/database';
 import { Prisma } from '../generated/prisma/client.js';

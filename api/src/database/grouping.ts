@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg';
 
 /**
  * Many engines send a few items each, and a statement costs as much as several items. A batch therefore waits for more items
- * once three more calls can be expected within this time (core/src/batcher.ts). A message passes two such batches on its way out.
+ * once three more calls can be expected within this time (api/src/platform/batcher.ts). A message passes two such batches on its way out.
  */
 export const LINGER = { minItems: 24, maxWaitMs: 15 };
 

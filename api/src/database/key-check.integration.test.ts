@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from './database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from './key-check.js';

@@ -1,4 +1,4 @@
-import { SealError, type Sealer } from '@gwk/core/encryption';
+import { SealError, type Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from './database.js';
 
 const SCOPE = 'key check';

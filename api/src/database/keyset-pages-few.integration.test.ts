@@ -1,4 +1,4 @@
-import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import type { Database, Queryable } from './database.js';
 

@@ -1,4 +1,4 @@
-import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids/ids';
 import { pageNewest, pageNewestQueued, upperBound, type IdRange } from './keyset-pages.js';
 
 const DAY = 86_400_000;

@@ -1,4 +1,4 @@
-import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids/ids';
 import type { Database } from './database.js';
 import { Prisma } from '../generated/prisma/client.js';
 

@@ -1,6 +1,6 @@
 import type { CommandName, CommandReply } from '@gwk/core/protocol/commands';
-import { Problem } from '@gwk/core/problems';
-import { LiveStatus } from '@gwk/core/resources/instance';
+import { Problem } from '@gwk/core/problems/problems';
+import { LiveStatus } from '../resources/instance.js';
 import type { Instance, InstanceLease } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 

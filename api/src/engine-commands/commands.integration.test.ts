@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { decodeCommand, type Command } from '@gwk/core/protocol/commands';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';

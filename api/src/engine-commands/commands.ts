@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import {
   encodeCommand,
   MAX_REPLY_LENGTH,
@@ -9,7 +9,7 @@ import {
   type CommandReply,
 } from '@gwk/core/protocol/commands';
 import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
 
 declare module '../http/services.js' {

@@ -1,11 +1,11 @@
-import { Batcher } from '@gwk/core/batcher';
+import { Batcher } from '../platform/batcher.js';
 import { selectFields } from '../database/model-columns.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { MessageRow } from '../message-status/apply-status.js';
 import { FACT_FIELDS } from '../message-status/decide-status.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
-import { resolvePolicy } from '@gwk/core/policy/policy';
-import type { Sealer } from '@gwk/core/encryption';
+import { resolvePolicy } from '../policy/policy.js';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { openBuilt, openMenu, sealBuilt, sealCard, sealMenu } from '../messages/content.js';
 import type { InternalDeps } from './dependencies.js';
 import { fence, leaseArrays, type EngineCaller } from '../fencing/fence.js';

@@ -1,7 +1,7 @@
-import { Batcher } from '@gwk/core/batcher';
-import { parseUuidTime, toPublicId } from '@gwk/core/ids';
+import { Batcher } from '../platform/batcher.js';
+import { parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
 import type { ClaimedMessage, EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
-import { parseRecipient, toAddress } from '@gwk/core/recipients';
+import { parseRecipient, toAddress } from '@gwk/core/ids/recipients';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';

@@ -1,7 +1,7 @@
-import type { Logger } from '@gwk/core/log';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Logger } from '@gwk/core/process/log';
+import type { PolicyOverrides } from '../policy/policy.js';
 import type { Registry } from 'prom-client';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../database/database.js';
 import type { ApiConfig, Services } from '../http/services.js';
 import type { Media } from '../media/media.js';

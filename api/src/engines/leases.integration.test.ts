@@ -6,7 +6,7 @@ import {
   type InternalApiWorld,
 } from '@gwk/test/support/api/internal-api';
 import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 
 let internalApi: InternalApiWorld;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Batcher } from '@gwk/core/batcher';
-import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { Batcher } from '../platform/batcher.js';
+import { resolvePolicy, type PolicyOverrides } from '../policy/policy.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';

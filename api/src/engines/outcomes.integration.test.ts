@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 import { sharedInternalApi, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import { openEventData } from '../events/emit.js';

@@ -1,4 +1,4 @@
-import { Batcher } from '@gwk/core/batcher';
+import { Batcher } from '../platform/batcher.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity, Outcome } from '@gwk/core/protocol/engine';
 import { Prisma } from '../generated/prisma/client.js';
 import {

@@ -1,4 +1,4 @@
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import {
   sharedInternalApi,
   type InternalApiWorld,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeCommand } from '@gwk/core/protocol/commands';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import {
   createInternalApiWorld,
   sharedInternalApi,
@@ -10,7 +10,7 @@ import {
 } from '@gwk/test/support/api/internal-api';
 import { redisUrl } from '@gwk/test/support/servers/servers';
 import { createClient } from 'redis';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { RedisUsers } from './redis-users.js';
 
 let internalApi: InternalApiWorld;

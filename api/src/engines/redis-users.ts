@@ -1,8 +1,8 @@
 import { withTimeout } from '@gwk/core/async/timeout';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { ApiConfig } from '../http/services.js';
 
 /** The part of a node-redis client that creates users. */

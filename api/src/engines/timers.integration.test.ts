@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { linkNames } from '../contacts/contacts.js';
 import {

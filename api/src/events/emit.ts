@@ -1,8 +1,8 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
-import { fromPublicId, newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
-import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/recipients';
+import { fromPublicId, newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
+import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/ids/recipients';
 import type { ContactIds, EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Queryable } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
 

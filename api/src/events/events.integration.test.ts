@@ -1,7 +1,7 @@
 import { EVENT_TYPES, EVENTS, FILTERABLE_EVENT_TYPES, type EventType } from '@gwk/core/events';
-import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '../resources/event.js';
 import { EVENT_DATA } from '@gwk/core/resources/event-data';
 import { problemCode, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import type { TestAccount } from '@gwk/test/support/api/test-api';

@@ -1,4 +1,4 @@
-import type { EventListQuery } from '@gwk/core/resources/event';
+import type { EventListQuery } from '../resources/event.js';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

@@ -1,8 +1,8 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { EventType } from '@gwk/core/events';
-import { Problem } from '@gwk/core/problems';
-import { EventListQuery, EventOut } from '@gwk/core/resources/event';
-import type { Sealer } from '@gwk/core/encryption';
+import { Problem } from '@gwk/core/problems/problems';
+import { EventListQuery, EventOut } from '../resources/event.js';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { mayPair, maySee, type Caller } from '../accounts/caller.js';
 import type { Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { MAX_JSON_BODY_BYTES } from '@gwk/core/resources/common';
 
 /** Accepted type of a body: JSON in UTF-8. The limit is 1 MB. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { Cursors, type ListIdentity } from './cursor.js';
 
 const keys = parseEncryptionKeys(randomBytes(32).toString('base64'));

@@ -1,7 +1,7 @@
-import { canonicalJson } from '@gwk/core/canonical-json';
-import { Problem } from '@gwk/core/problems';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Page, PageQuery } from '@gwk/core/resources/common';
-import { SealError, type Sealer } from '@gwk/core/encryption';
+import { SealError, type Sealer } from '@gwk/core/crypto/encryption';
 import { z } from 'zod';
 import type { PageRange } from '../database/keyset-pages.js';
 

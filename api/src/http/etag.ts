@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 
 /** Formats the version of a row as an entity tag. Fields that are queried live are not part of the version. */
 export function formatEtag(version: number): string {

@@ -1,4 +1,4 @@
-import type { InFlightEntry } from '@gwk/core/in-flight-set';
+import type { InFlightEntry } from '../platform/in-flight-set.js';
 import type { Request, Response } from 'express';
 import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';

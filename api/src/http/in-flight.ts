@@ -1,6 +1,6 @@
-import { InFlightSet } from '@gwk/core/in-flight-set';
+import { InFlightSet } from '../platform/in-flight-set.js';
 import type { Cancel, Clock } from '@gwk/core/clock';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Exchange, Reply } from './exchange.js';
 
 const MAX_WORK_MS = 4_500;

@@ -1,6 +1,6 @@
-import type { IdKind } from '@gwk/core/ids';
-import type { ProblemCode } from '@gwk/core/problems';
-import type { Permission } from '@gwk/core/roles';
+import type { IdKind } from '@gwk/core/ids/ids';
+import type { ProblemCode } from '@gwk/core/problems/problems';
+import type { Permission } from '../roles.js';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '@gwk/core/clock';
 import { recordVisit } from '../accounts/sessions.js';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import type { RequestHandler } from 'express';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';

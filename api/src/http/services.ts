@@ -1,11 +1,11 @@
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { apiSettings } from '@gwk/core/config/api';
+import type { apiSettings } from '../config/api.js';
 import type { Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Logger } from '@gwk/core/process/log';
+import type { PolicyOverrides } from '../policy/policy.js';
 import type { Registry } from 'prom-client';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { KeyDirectory } from '../accounts/api-keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
 import type { SessionDirectory } from '../accounts/sessions.js';

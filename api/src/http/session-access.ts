@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { parseTokens } from '@gwk/core/config/shared';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Session } from '../accounts/sessions.js';
 import { findConsoleUrl } from './console-url.js';
 import type { Exchange } from './exchange.js';

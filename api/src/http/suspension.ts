@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 
 /**
  * The rule of a suspended account for each operation that changes something: nothing new begins, and what exists

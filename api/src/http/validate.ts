@@ -1,5 +1,5 @@
-import { toFieldErrors } from '@gwk/core/field-errors';
-import { Problem } from '@gwk/core/problems';
+import { toFieldErrors } from '@gwk/core/problems/field-errors';
+import { Problem } from '@gwk/core/problems/problems';
 import type { z } from 'zod';
 
 /**

@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.js';
-import { MAX_TYPED } from '@gwk/core/text-folding';
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import { MAX_TYPED } from '@gwk/core/text/text-folding';
+import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import {
@@ -10,7 +10,7 @@ import {
   toNetworkId,
   type LinkedNames,
   type Recipient,
-} from '@gwk/core/recipients';
+} from '@gwk/core/ids/recipients';
 
 /**
  * An inbound message, from an engine or from a consumer for a sandbox. `tap` toggles one option of a poll; only a sandbox

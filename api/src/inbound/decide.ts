@@ -1,6 +1,6 @@
-import { toPublicId } from '@gwk/core/ids';
-import { recogniseOptOut } from '@gwk/core/policy/opt-out-words';
-import type { Policy } from '@gwk/core/policy/policy';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { recogniseOptOut } from '../policy/opt-out-words.js';
+import type { Policy } from '../policy/policy.js';
 import { messageEvent, type Author, type EventDraft, type MessageSubject } from '../events/emit.js';
 import { networkId, senderIds, typedText, type Arrival, type Incoming } from './arrival.js';
 import type { Known } from './gather.js';

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { createInternalApiWorld, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
 import type { Queryable } from '../database/database.js';

@@ -1,7 +1,7 @@
-import { toPublicId } from '@gwk/core/ids';
-import type { OpenMenu } from '@gwk/core/menus/replies';
-import { exactDigits } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/encryption';
+import { toPublicId } from '@gwk/core/ids/ids';
+import type { OpenMenu } from './menus/replies.js';
+import { exactDigits } from '@gwk/core/ids/recipients';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
 import { openFilename } from '../media/files.js';

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { INBOUND_BURST, INBOUND_PER_SECOND, InboundRate, refill } from './inbound-rate.js';
 

@@ -1,5 +1,5 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { audit } from '../accounts/audit-log.js';
 import type { Database } from '../database/database.js';
 import { RefusalError } from '../fencing/refusal.js';

@@ -1,4 +1,4 @@
-import { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import { SandboxInbound, SandboxInboundOut } from '../resources/sandbox.js';
 import { operation } from '../http/operation.js';
 import { receiveInSandbox } from './sandbox.js';
 

@@ -1,5 +1,5 @@
 import { linkNames } from '../contacts/contacts.js';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import {

@@ -1,10 +1,10 @@
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
-import { Batcher } from '@gwk/core/batcher';
+import { Batcher } from '../platform/batcher.js';
 import pLimit from 'p-limit';
-import type { Logger } from '@gwk/core/log';
-import type { Policy, PolicyOverrides } from '@gwk/core/policy/policy';
-import type { LinkedNames } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Logger } from '@gwk/core/process/log';
+import type { Policy, PolicyOverrides } from '../policy/policy.js';
+import type { LinkedNames } from '@gwk/core/ids/recipients';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { changeContact, linkNames, type Transaction } from '../contacts/contacts.js';
 import { storeUsername } from '../contacts/usernames.js';
 import type { Database } from '../database/database.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { toPublicId } from '@gwk/core/ids';
-import { recogniseReply } from '@gwk/core/menus/replies';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { recogniseReply } from './menus/replies.js';
 import type { MenuOption } from '@gwk/core/protocol/engine';
-import { diffVote, toggleOption } from '@gwk/core/menus/votes';
+import { diffVote, toggleOption } from './menus/votes.js';
 import type { MenuReply } from '@gwk/core/resources/event-data';
 import { targetId, voterNames, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';

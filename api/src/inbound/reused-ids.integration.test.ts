@@ -1,5 +1,5 @@
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 

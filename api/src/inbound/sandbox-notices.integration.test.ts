@@ -1,7 +1,7 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { EventOut } from '@gwk/core/resources/event';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import type { EventOut } from '../resources/event.js';
+import type { InstanceOut } from '../resources/instance.js';
+import type { SandboxInboundOut } from '../resources/sandbox.js';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';

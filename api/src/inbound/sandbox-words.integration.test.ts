@@ -1,9 +1,9 @@
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { OptOutOut } from '@gwk/core/resources/opt-out';
+import type { OptOutOut } from '../resources/opt-out.js';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';

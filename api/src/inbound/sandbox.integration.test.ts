@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { EventOut } from '@gwk/core/resources/event';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import type { EventOut } from '../resources/event.js';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import type { SandboxInboundOut } from '../resources/sandbox.js';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { sealMenu } from '../messages/content.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '@gwk/core/events';
-import { toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { toNetworkId, parseRecipient } from '@gwk/core/recipients';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { toNetworkId, parseRecipient } from '@gwk/core/ids/recipients';
 import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
-import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import type { SandboxInbound, SandboxInboundOut } from '../resources/sandbox.js';
 import type { Caller } from '../accounts/caller.js';
 import { countSandboxMessage } from '../accounts/usage.js';
 import type { Services } from '../http/services.js';

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import {
   DETAIL_FIELDS,
   type ContactIds,

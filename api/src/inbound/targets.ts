@@ -1,4 +1,4 @@
-import { exactDigits, parseRecipient } from '@gwk/core/recipients';
+import { exactDigits, parseRecipient } from '@gwk/core/ids/recipients';
 import type { Database } from '../database/database.js';
 import type { Message } from '../generated/prisma/client.js';
 import { findByNetworkIds, type MessageAuthor } from '../messages/list.js';

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import type { TestEngine } from '@gwk/test/support/api/internal-api';
 

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import {
   changeContact,
@@ -10,7 +10,7 @@ import {
 import { optOut, release, resumeInSandbox } from '../contacts/opt-outs.js';
 import { emit } from '../events/emit.js';
 import { fence } from '../fencing/fence.js';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Arrival } from './arrival.js';
 import { wordEvent, type Word } from './decide.js';
 import { write, type Entry, type Result } from './write.js';

@@ -1,5 +1,5 @@
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Queryable } from '../database/database.js';
 import { leaseArrays } from '../fencing/fence.js';
 import { eventItem } from '../events/emit.js';

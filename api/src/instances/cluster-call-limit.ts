@@ -1,6 +1,6 @@
 import { withTimeout } from '@gwk/core/async/timeout';
 import pLimit from 'p-limit';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 
 declare module '../http/services.js' {
   interface Services {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import {
   DesiredStateUnavailable,
   ResourceConflict,
   ResourceInvalid,
   type NewResource,
 } from '@gwk/core/desired-state/desired-state';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
-import type { InstanceCreate } from '@gwk/core/resources/instance';
+import type { PolicyOverrides } from '../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
+import type { InstanceCreate } from '../resources/instance.js';
 import {
   ID_LABEL,
   MANIFEST_API_VERSION,

@@ -1,6 +1,6 @@
-import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
-import type { HealthOut } from '@gwk/core/resources/health';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
+import type { HealthOut } from '../resources/health.js';
+import type { InstanceOut } from '../resources/instance.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

@@ -1,8 +1,8 @@
-import { computeHealthScore, type HealthFacts } from '@gwk/core/health/score';
-import { lowestUuidAt, toPublicId } from '@gwk/core/ids';
+import { computeHealthScore, type HealthFacts } from './health/score.js';
+import { lowestUuidAt, toPublicId } from '@gwk/core/ids/ids';
 import type { Language } from '@gwk/core/language';
-import { WARM_UP_DAYS } from '@gwk/core/policy/policy';
-import { HealthOut } from '@gwk/core/resources/health';
+import { WARM_UP_DAYS } from '../policy/policy.js';
+import { HealthOut } from '../resources/health.js';
 import type { Database } from '../database/database.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { chooseLanguage, languageHeaders } from '../http/language.js';

@@ -1,6 +1,6 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import { toResourceName } from '@gwk/core/resources/manifest';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { until } from '@gwk/test/support/wait';

@@ -1,8 +1,8 @@
-import { parsePolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import { parsePolicyOverrides } from '../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
 import { PageQuery } from '@gwk/core/resources/common';
-import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources/instance';
-import { toPublicId } from '@gwk/core/ids';
+import { InstanceCreate, InstanceOut, InstanceUpdate } from '../resources/instance.js';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { listRestriction } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { formatEtag } from '../http/etag.js';

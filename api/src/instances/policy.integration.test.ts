@@ -1,6 +1,6 @@
-import type { PolicyOut } from '@gwk/core/policy/policy';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import { fromPublicId } from '@gwk/core/ids';
+import type { PolicyOut } from '../policy/policy.js';
+import type { InstanceOut } from '../resources/instance.js';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

@@ -1,4 +1,4 @@
-import { isWarmingUp, PolicyOut, resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { isWarmingUp, PolicyOut, resolvePolicy, type PolicyOverrides } from '../policy/policy.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { audit, CLUSTER, describePolicy } from '../accounts/audit-log.js';
 import { nameActor, type Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';

@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import { audit, byCaller, CLUSTER, type AuditedChange } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';

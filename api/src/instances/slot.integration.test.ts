@@ -1,7 +1,7 @@
-import { fromPublicId } from '@gwk/core/ids';
-import type { EventOut } from '@gwk/core/resources/event';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { EventOut } from '../resources/event.js';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../database/database.js';
 import { emit, instanceEvent } from '../events/emit.js';
 import type { Instance } from '../generated/prisma/client.js';

@@ -1,10 +1,10 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { parsePolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { parsePolicyOverrides } from '../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
 import type { REJECTION_REASONS } from '@gwk/core/protocol/operator';
 import type { Instance } from '../generated/prisma/client.js';
 import { ID_LABEL, toResourceName, type InstanceResource } from '@gwk/core/resources/manifest';
-import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
+import { MAX_SANDBOXES } from '../resources/instance.js';
 
 /** Decides about an Instance resource from the rows. */
 export type KnownInstance = Pick<Instance, 'id' | 'accountId' | 'kind' | 'resourceGeneration' | 'deletedAt'>;

@@ -1,5 +1,5 @@
-import { toPublicId } from '@gwk/core/ids';
-import { InstanceOut, type LiveStatus } from '@gwk/core/resources/instance';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { InstanceOut, type LiveStatus } from '../resources/instance.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { rowView } from '../http/row-view.js';
 

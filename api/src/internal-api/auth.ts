@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { Batcher } from '@gwk/core/batcher';
+import { Batcher } from '../platform/batcher.js';
 import { parseTokens } from '@gwk/core/config/shared';
 import type { Database } from '../database/database.js';
 import type { EngineCaller } from '../fencing/fence.js';

@@ -1,5 +1,5 @@
 import type { Server } from 'node:https';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 
 /** Certificate and key of the internal listener (PEM). */
 export interface Identity {

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import type { ApiConfig } from '../http/services.js';
 import {
   createInternalApiWorld,

@@ -13,7 +13,7 @@ import {
   HANDSHAKE_TIMEOUT_MS,
   LISTENER_LIMITS,
   IDLE_TIMEOUT_MS,
-} from '@gwk/core/listener-limits';
+} from '@gwk/core/http/listener-limits';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { API_METRICS } from '@gwk/core/metrics/api';
 import { Histogram, type Registry } from 'prom-client';

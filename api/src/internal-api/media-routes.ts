@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { newUuid } from '@gwk/core/ids';
-import { cleanFilename } from '@gwk/core/filenames';
+import { newUuid } from '@gwk/core/ids/ids';
+import { cleanFilename } from '@gwk/core/text/filenames';
 import { MediaDownload, MediaUploadQuery, type MediaUploadResponse } from '@gwk/core/protocol/engine';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { OutboundContent } from '@gwk/core/resources/message';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import type {
   OPERATOR_ROUTES,
   OperatorRequest,

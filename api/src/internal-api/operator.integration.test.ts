@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { projectResource } from '../instances/projection.js';
 import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';

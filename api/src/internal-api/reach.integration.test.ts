@@ -1,5 +1,5 @@
 import { BUNDLED } from '@gwk/core/client-version';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import {

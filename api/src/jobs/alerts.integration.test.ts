@@ -1,5 +1,5 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { mailSettings } from '@gwk/core/config/mail';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { mailSettings } from '../config/mail.js';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { loadConfig } from '@gwk/core/config/load';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';

@@ -1,5 +1,5 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { createLogger } from '@gwk/core/process/log';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { audit } from '../accounts/audit-log.js';
 import { openDatabase, type Database } from '../database/database.js';

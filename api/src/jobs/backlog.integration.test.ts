@@ -1,5 +1,5 @@
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
-import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
 import { openDatabase } from '../database/database.js';
 import { postgresReaders, readBacklog } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';

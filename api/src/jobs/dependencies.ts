@@ -1,5 +1,5 @@
-import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Logger } from '@gwk/core/process/log';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../database/database.js';
 import type { SendNotifier } from '../messages/send-notifier.js';
 

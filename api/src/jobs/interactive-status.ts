@@ -1,5 +1,5 @@
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { RENDERINGS, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
 import type { Acceptor } from '../messages/send/acceptor.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { NO_ACCOUNT_LIMITS } from '@gwk/test/support/api/internal-api';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { MediaFiles, type MediaRow } from '../media/files.js';

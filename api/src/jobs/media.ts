@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { workerSettings } from '@gwk/core/config/worker';
+import type { workerSettings } from '../config/worker.js';
 import { AddressGuard, guardedAgent, readGuardedProxy } from '../platform/address-guard/guard.js';
 import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';

@@ -1,5 +1,5 @@
 import { WORKER_METRICS } from '@gwk/core/metrics/worker';
-import type { AlertChannel } from '@gwk/core/resources/console-alert';
+import type { AlertChannel } from '../resources/console/alert.js';
 import type { Metric } from '@gwk/core/metrics/metric';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { NoticeResult } from '../alerts/notices.js';

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { emit, instanceEvent } from '../events/emit.js';
 import { IdempotencyStore } from '../http/idempotency/store.js';

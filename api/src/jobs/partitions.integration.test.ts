@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
 import { createLogReader } from '@gwk/test/support/log-reader';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';

@@ -1,4 +1,4 @@
-import type { ActiveHours } from '@gwk/core/policy/policy';
+import type { ActiveHours } from '../policy/policy.js';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { releaseAt, releaseScheduledJob, type DueMessage } from './release-scheduled.js';
 

@@ -1,5 +1,5 @@
-import { decideActiveHours } from '@gwk/core/policy/active-hours';
-import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { decideActiveHours } from '../policy/active-hours.js';
+import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '../policy/policy.js';
 import { toFields } from '../database/model-columns.js';
 import type { SendNotification } from '../messages/send-notifier.js';
 import { NOTHING, type Job } from '../platform/job.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { retentionJob, type RetentionOptions } from './retention.js';
 

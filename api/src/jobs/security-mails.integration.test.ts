@@ -1,12 +1,12 @@
 import { loadConfig } from '@gwk/core/config/load';
-import { workerSettings } from '@gwk/core/config/worker';
-import { createLogger } from '@gwk/core/log';
+import { workerSettings } from '../config/worker.js';
+import { createLogger } from '@gwk/core/process/log';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import { browserOf, createUser, openBrowser, PASSWORD } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { openMailer } from '../mail/mailer.js';
 import type { Job } from '../platform/job.js';
 import { auditLogJob } from './audit-log.js';

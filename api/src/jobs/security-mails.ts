@@ -1,6 +1,6 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Logger } from '@gwk/core/log';
-import type { Language } from '@gwk/core/resources/console-session';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Logger } from '@gwk/core/process/log';
+import type { Language } from '../resources/console/session.js';
 import { renderSecurityNotice, type SecurityNotice } from '../console/mails.js';
 import type { Database } from '../database/database.js';
 import type { AuditEntry } from '../generated/prisma/client.js';

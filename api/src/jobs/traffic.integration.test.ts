@@ -1,4 +1,4 @@
-import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { readTraffic } from '../console/traffic.js';
 import { trafficJob } from './traffic.js';

@@ -1,4 +1,4 @@
-import { lowestUuidAt } from '@gwk/core/ids';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
 import { TRAFFIC_DAYS, TRAFFIC_TASK } from '../console/traffic.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { NOTHING, type Job, type JobResult } from '../platform/job.js';

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { heartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';

@@ -1,4 +1,4 @@
-import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids/ids';
 import type { AccountLimits } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';

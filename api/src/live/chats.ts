@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { Problem } from '@gwk/core/problems/problems';
+import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/ids/recipients';
 import { findName } from '../contacts/contacts.js';
 import { identify, type ConversationNames } from '../events/emit.js';
 import type { Instance } from '../generated/prisma/client.js';

@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { canonicalPhone, pairNames, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { Problem } from '@gwk/core/problems/problems';
+import { canonicalPhone, pairNames, parseRecipient, type Recipient } from '@gwk/core/ids/recipients';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import { z } from 'zod';
 import { linkNames } from '../contacts/contacts.js';

@@ -1,7 +1,7 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { CommandRefusal, type FakeEngine } from '@gwk/test/support/api/fake-engine';
 import { openApi } from '@gwk/test/support/api/open-api';

@@ -1,6 +1,6 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { EDIT_FAILURES } from '@gwk/core/protocol/commands';
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
 import { z } from 'zod';
 import type { PageRange } from '../database/keyset-pages.js';

@@ -1,8 +1,8 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { MAX_READ_MARKS, type ContactCheckOut } from '@gwk/core/resources/live';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../resources/instance.js';
 import type { Page } from '@gwk/core/resources/common';
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '../resources/event.js';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { ManualClock } from '@gwk/test/support/clock';

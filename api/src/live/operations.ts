@@ -1,7 +1,7 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { PageQuery } from '@gwk/core/resources/common';
 import { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
-import { InstanceOut } from '@gwk/core/resources/instance';
+import { InstanceOut } from '../resources/instance.js';
 import { ContactCheckOut, PresenceUpdate, ReadMarks } from '@gwk/core/resources/live';
 import type { InstanceState } from '@gwk/core/states';
 import { audit, byCaller } from '../accounts/audit-log.js';

@@ -1,5 +1,5 @@
-import { fromPublicId } from '@gwk/core/ids';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { InstanceOut } from '../resources/instance.js';
 import { pickPort } from '@gwk/test/support/ports';
 import { ManualClock } from '@gwk/test/support/clock';
 import { openApi } from '@gwk/test/support/api/open-api';

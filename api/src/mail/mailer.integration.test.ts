@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
-import { mailSettings } from '@gwk/core/config/mail';
+import { mailSettings } from '../config/mail.js';
 import { loadConfig } from '@gwk/core/config/load';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { startMailServer, type MailServer } from '@gwk/test/support/servers/mail-server';

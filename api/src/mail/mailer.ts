@@ -1,5 +1,5 @@
 import { ConfigError } from '@gwk/core/config/load';
-import type { MailConfig } from '@gwk/core/config/mail';
+import type { MailConfig } from '../config/mail.js';
 import type { Target } from '@gwk/core/proxy/access';
 import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import { createTransport, type SMTPTransportOptions } from 'nodemailer';

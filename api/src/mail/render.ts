@@ -1,4 +1,4 @@
-import type { Language } from '@gwk/core/resources/console-session';
+import type { Language } from '../resources/console/session.js';
 
 /** Content of an e-mail, as plain text. */
 export interface MailText {

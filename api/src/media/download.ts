@@ -1,5 +1,5 @@
-import { getNetwork } from '@gwk/core/client-network';
-import { Problem } from '@gwk/core/problems';
+import { getNetwork } from '@gwk/core/http/client-network';
+import { Problem } from '@gwk/core/problems/problems';
 import type { RequestHandler } from 'express';
 import type { Exchange, Named, Reply } from '../http/exchange.js';
 import type { Observer } from '../http/respond.js';

@@ -1,4 +1,4 @@
-import { extensionOf, shortenFilename } from '@gwk/core/filenames';
+import { extensionOf, shortenFilename } from '@gwk/core/text/filenames';
 import mime from 'mime-types';
 
 const UNKNOWN_TYPE = 'application/octet-stream';

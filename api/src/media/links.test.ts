@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import type { Problem } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
+import type { Problem } from '@gwk/core/problems/problems';
 import { MediaLinks } from './links.js';
 
 const key = () => randomBytes(32).toString('base64');

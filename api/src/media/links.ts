@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/encryption';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import { Problem } from '@gwk/core/problems/problems';
 
 export const LINK_PATH = '/media/:media_id';
 const DAY_SECONDS = 86_400;

@@ -1,6 +1,6 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { AccountLimits } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';

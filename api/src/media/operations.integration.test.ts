@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { MAX_MEDIA_BYTES, type MediaOut } from '@gwk/core/resources/media';
 import { until } from '@gwk/test/support/wait';
 import { sharedApi } from '@gwk/test/support/api/open-api';

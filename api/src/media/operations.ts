@@ -1,5 +1,5 @@
-import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { LINK_SECONDS, MediaOut, MediaUpload } from '@gwk/core/resources/media';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import { StorageFull } from '../accounts/usage.js';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { extensionOf } from '@gwk/core/filenames';
+import { extensionOf } from '@gwk/core/text/filenames';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { lookUpType } from './filename-type.js';
 

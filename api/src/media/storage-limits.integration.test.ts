@@ -1,6 +1,6 @@
-import { newUuid } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { InstanceOut } from '../resources/instance.js';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { sharedApi } from '@gwk/test/support/api/open-api';

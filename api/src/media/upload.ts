@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { MAX_FILENAME, MAX_MEDIA_BYTES, MediaUpload } from '@gwk/core/resources/media';
 import busboy, { type Busboy } from 'busboy';
 import { ClientGone } from '../http/body.js';

@@ -1,7 +1,7 @@
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { FailureCode } from '@gwk/core/states';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable, QueryRows } from '../database/database.js';
 import { selectFields, toColumn } from '../database/model-columns.js';

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { SentMenu } from '@gwk/core/protocol/engine';
 
 /** Encrypted columns of a message: content, encoded form for the network, card for quotes, and menu. Their scope is the instance. */

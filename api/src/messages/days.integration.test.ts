@@ -1,4 +1,4 @@
-import { lowestUuidAt, newUuid, parseUuidTime } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import { createWorld, someone, toUuid, type World } from '@gwk/test/support/api/acceptance';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';

@@ -1,4 +1,4 @@
-import type { Device, DeviceStatus } from '@gwk/core/resources/interactive-status';
+import type { Device, DeviceStatus } from '../resources/interactive-status.js';
 import type { Rendering } from '@gwk/core/states';
 import { audit } from '../accounts/audit-log.js';
 import type { DeviceCheck, Prisma } from '../generated/prisma/client.js';

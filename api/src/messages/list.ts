@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { parseRecipient } from '@gwk/core/recipients';
+import { Problem } from '@gwk/core/problems/problems';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import type { MessageListQuery } from '@gwk/core/resources/message';
 import type { z } from 'zod';
 import { maySee, type Caller } from '../accounts/caller.js';

@@ -1,4 +1,4 @@
-import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '../policy/policy.js';
 import type { Facts } from './send/gather.js';
 
 /** The facts that select the policy in force. */

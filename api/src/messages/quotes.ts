@@ -1,6 +1,6 @@
 import type { QuotedMessage } from '@gwk/core/protocol/engine';
 import { extractText, type OutboundContent } from '@gwk/core/resources/message';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Queryable } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
 import { identify, openEventData } from '../events/emit.js';

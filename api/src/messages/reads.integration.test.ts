@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { createTestDatabase } from '@gwk/test/support/servers/database';
 import { idMadeAt } from '@gwk/test/support/servers/dated-ids';
 import pg from 'pg';

@@ -1,5 +1,5 @@
 import { RedisKeys, SENDS_WITH_MESSAGES_MAXLEN } from '@gwk/core/protocol/redis-keys';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';

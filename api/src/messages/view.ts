@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { MessageOut } from '@gwk/core/resources/message';
 import { hasLeft, type FailureCode } from '@gwk/core/states';
 import { Prisma, type Message } from '../generated/prisma/client.js';

@@ -1,8 +1,8 @@
 import { LANGUAGES } from '@gwk/core/language';
-import { ROLES } from '@gwk/core/roles';
+import { ROLES } from '../roles.js';
 import { STATUS_CODES } from 'node:http';
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
-import { ID_PREFIXES } from '@gwk/core/ids';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
+import { ID_PREFIXES } from '@gwk/core/ids/ids';
 import type { z } from 'zod';
 import { idKindOf, type Operation } from '../http/operation.js';
 import { findRule } from '../http/suspension.js';

@@ -1,5 +1,5 @@
 import { LANGUAGES } from '@gwk/core/language';
-import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core/problems/problems';
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';

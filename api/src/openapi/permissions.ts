@@ -1,5 +1,5 @@
 import { renderTable } from '@gwk/core/markdown-table';
-import { ROLE_RIGHTS, ROLES, type Role } from '@gwk/core/roles';
+import { ROLE_RIGHTS, ROLES, type Role } from '../roles.js';
 import type { Scope } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
 

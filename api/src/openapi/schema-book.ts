@@ -1,5 +1,5 @@
-import * as policy from '@gwk/core/policy/policy';
-import * as resources from '@gwk/core/resources/index';
+import * as policy from '../policy/policy.js';
+import * as resources from '../resources/index.js';
 import { z } from 'zod';
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { backoff, loop, passBatches, type Job, type JobResult } from './job.js';
 
 const log = createLogger('test', 'fatal');

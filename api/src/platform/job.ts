@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '@gwk/core/async/backoff';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 
 /** Periodic work. Several workers may run it at the same time. */
 export interface Job {

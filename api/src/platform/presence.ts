@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { PROGRAMS } from '@gwk/core/resources/console-platform';
+import { PROGRAMS } from '../resources/console/platform.js';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from './redis.js';
 

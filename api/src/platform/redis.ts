@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { createClient } from 'redis';
 

@@ -1,6 +1,6 @@
 /**
  * Pieces of long work start in one of so many turns of the event loop. libuv accepts one connection in each turn
- * (BACKLOG in core/src/listener-limits.ts), so new connections wait while all turns are long: beside 20 downloads of 4 MB and
+ * (BACKLOG in core/src/http/listener-limits.ts), so new connections wait while all turns are long: beside 20 downloads of 4 MB and
  * 1,000 connections opened within a second, up to 1.3 s, with this 0.4 to 0.7 s (measured). One download is as fast as before;
  * four at once reach 219 to 229 MB/s instead of 234 to 385.
  */

@@ -1,4 +1,4 @@
-import type { Listener } from '@gwk/core/listener-limits';
+import type { Listener } from '@gwk/core/http/listener-limits';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../database/database.js';
 import { findNewestMigration } from '../database/migrate.js';

@@ -1,6 +1,11 @@
-import type { Listener } from '@gwk/core/listener-limits';
+import type { Listener } from '@gwk/core/http/listener-limits';
 import { STORE_METRICS } from '@gwk/core/metrics/stores';
-import { createProbeHandler, startProbeListener, type ProbeSources, type Readiness } from '@gwk/core/probes';
+import {
+  createProbeHandler,
+  startProbeListener,
+  type ProbeSources,
+  type Readiness,
+} from '@gwk/core/http/probes';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { Database } from '../database/database.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { postgresUrl, startTestRedis } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { WrongEncryptionKey } from '../database/key-check.js';
 import { until } from '@gwk/test/support/wait';
 import { sharedApi } from '@gwk/test/support/api/open-api';

@@ -1,7 +1,7 @@
 import { processClock, type Clock } from '@gwk/core/clock';
-import { apiSettings } from '@gwk/core/config/api';
+import { apiSettings } from '../config/api.js';
 import { loadConfigOrExit } from '@gwk/core/config/load';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
 import { RateLimiter } from '../accounts/rate-limiter.js';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { apiSettings } from '@gwk/core/config/api';
+import type { apiSettings } from '../config/api.js';
 import { ConfigError, type ConfigOf } from '@gwk/core/config/load';
-import type { workerSettings } from '@gwk/core/config/worker';
-import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger, type Logger } from '@gwk/core/log';
+import type { workerSettings } from '../config/worker.js';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/process/lifecycle';
+import { createLogger, type Logger } from '@gwk/core/process/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { Sealer } from '@gwk/core/encryption';
+import { Sealer } from '@gwk/core/crypto/encryption';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase, type Database } from '../database/database.js';
 import { checkEncryptionKeys, WrongEncryptionKey } from '../database/key-check.js';

@@ -1,6 +1,6 @@
 import { loadConfigOrExit, type ConfigOf } from '@gwk/core/config/load';
-import { workerSettings } from '@gwk/core/config/worker';
-import type { Logger } from '@gwk/core/log';
+import { workerSettings } from '../config/worker.js';
+import type { Logger } from '@gwk/core/process/log';
 import { heartbeatLiveness } from '../instances/availability/heartbeat-liveness.js';
 import { prometheusLiveness } from '../instances/availability/prometheus-liveness.js';
 import { startHealthListener } from '../probes/probes.js';

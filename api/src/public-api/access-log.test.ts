@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Credential } from '../accounts/caller.js';
 import type { Exchange } from '../http/exchange.js';
 import { AccessLog } from './access-log.js';

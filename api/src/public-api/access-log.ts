@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Exchange } from '../http/exchange.js';
 
 const STDOUT = 1;

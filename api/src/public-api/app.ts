@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import express, { type Express, type RequestHandler } from 'express';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { createDownloadHandler } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';

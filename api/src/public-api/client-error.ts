@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { LANGUAGES } from '@gwk/core/language';
-import { Problem, buildProblemBody } from '@gwk/core/problems';
+import { Problem, buildProblemBody } from '@gwk/core/problems/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { incompleteRequest, type InFlight } from '../http/in-flight.js';
 import { PROBLEM_TYPE } from '../http/respond.js';

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { processClock } from '@gwk/core/clock';
-import type { Problem } from '@gwk/core/problems';
-import { PROBLEMS } from '@gwk/core/problems';
+import type { Problem } from '@gwk/core/problems/problems';
+import { PROBLEMS } from '@gwk/core/problems/problems';
 import { serveConsole } from './console-files.js';
 import { createServer } from './server.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RequestHandler } from 'express';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import type { readConsoleAddress } from '../http/console-url.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';

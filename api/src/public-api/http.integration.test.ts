@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems/problems';
 import { pickPort } from '@gwk/test/support/ports';
 import { ManualClock } from '@gwk/test/support/clock';
 import { openApi } from '@gwk/test/support/api/open-api';

@@ -1,5 +1,5 @@
 import { createContext, runInContext } from 'node:vm';
-import { PROBLEMS } from '@gwk/core/problems';
+import { PROBLEMS } from '@gwk/core/problems/problems';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from './operations.js';
 import type { ApiConfig } from '../http/services.js';

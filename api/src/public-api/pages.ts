@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NextFunction, RequestHandler } from 'express';
-import { Problem, PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { Problem, PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
 import { renderProblemHtml, renderProblemListHtml } from './problem-pages.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { stripQuery, respond, type Answer, type Observer } from '../http/respond.js';

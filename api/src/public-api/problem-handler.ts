@@ -1,4 +1,4 @@
-import { buildProblemBody, Problem } from '@gwk/core/problems';
+import { buildProblemBody, Problem } from '@gwk/core/problems/problems';
 import { ClientGone } from '../http/body.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { chooseLanguage, languageHeaders } from '../http/language.js';

@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
 import { renderProblemHtml, renderProblemListHtml } from './problem-pages.js';
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])(

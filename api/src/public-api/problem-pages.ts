@@ -1,4 +1,4 @@
-import { PROBLEMS, readDetail, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, readDetail, type ProblemCode } from '@gwk/core/problems/problems';
 
 /** Statuses after which clients may retry the same request. */
 const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);

@@ -1,5 +1,5 @@
-import { getNetwork } from '@gwk/core/client-network';
-import { Problem } from '@gwk/core/problems';
+import { getNetwork } from '@gwk/core/http/client-network';
+import { Problem } from '@gwk/core/problems/problems';
 import type { NextFunction, RequestHandler } from 'express';
 import { nameActor } from '../accounts/caller.js';
 import type { RateLimiter, RateVerdict } from '../accounts/rate-limiter.js';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { LATE_REQUEST_MS } from '@gwk/core/listener-limits';
+import { LATE_REQUEST_MS } from '@gwk/core/http/listener-limits';
 import { pause, until } from '@gwk/test/support/wait';
 import express, { type Express } from 'express';
 import type { Exchange, Reply } from '../http/exchange.js';

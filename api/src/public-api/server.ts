@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
-import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
+import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/http/listener-limits';
 import type { Exchange, Reply } from '../http/exchange.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;

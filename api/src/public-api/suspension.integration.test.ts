@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { sampleOf } from '@gwk/test/support/api/console-world';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
-import { fromPublicId } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { hashBodyWithAllKeys, IdempotencyStore } from '../http/idempotency/store.js';
 import { openApiDocument } from '../openapi/document.js';

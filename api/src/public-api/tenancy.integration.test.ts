@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { openApiDocument } from '../openapi/document.js';
 import type { JsonSchema } from '../openapi/schema-book.js';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { limitConnections } from '@gwk/core/listener-limits';
+import { limitConnections } from '@gwk/core/http/listener-limits';
 import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { until } from '@gwk/test/support/wait';
 import { countConnections, SlowReaders } from '@gwk/test/support/api/slow-readers';

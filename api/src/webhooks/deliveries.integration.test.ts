@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { EventOut } from '@gwk/core/resources/event';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { EventOut } from '../resources/event.js';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { until } from '@gwk/test/support/wait';
 import { problemCode, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';

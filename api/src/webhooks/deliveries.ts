@@ -1,5 +1,5 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import type { DeliveryStatus } from '@gwk/core/states';
 import { maySee, listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';

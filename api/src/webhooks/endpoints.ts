@@ -1,15 +1,15 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { LocalText } from '@gwk/core/language';
-import { Problem, type FieldError } from '@gwk/core/problems';
+import { Problem, type FieldError } from '@gwk/core/problems/problems';
 import {
   MAX_ENDPOINTS,
   type SecretRotationOut,
   type WebhookEndpointCreate,
   type WebhookEndpointUpdate,
-} from '@gwk/core/resources/webhook';
-import { generateWebhookSecret } from '@gwk/core/webhook-signature';
+} from '../resources/webhook.js';
+import { generateWebhookSecret } from './signature.js';
 import { audit, byCaller } from '../accounts/audit-log.js';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { mayPair, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';

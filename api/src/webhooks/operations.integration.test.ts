@@ -1,8 +1,8 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import type { InstanceOut } from '../resources/instance.js';
+import type { DeliveryOut, WebhookEndpointOut } from '../resources/webhook.js';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

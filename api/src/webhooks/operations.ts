@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import {
   DeliveryListQuery,
   DeliveryOut,
@@ -8,7 +8,7 @@ import {
   WebhookEndpointCreate,
   WebhookEndpointOut,
   WebhookEndpointUpdate,
-} from '@gwk/core/resources/webhook';
+} from '../resources/webhook.js';
 import { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
 import type { PageRange } from '../database/keyset-pages.js';

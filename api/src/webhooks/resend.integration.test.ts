@@ -1,4 +1,4 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { until } from '@gwk/test/support/wait';
 import { problemCode, endpointUuid, WebhookStage } from '@gwk/test/support/api/webhook-stage';

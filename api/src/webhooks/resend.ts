@@ -1,5 +1,5 @@
-import { lowestUuidAt } from '@gwk/core/ids';
-import type { RetryFailed } from '@gwk/core/resources/webhook';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
+import type { RetryFailed } from '../resources/webhook.js';
 import { listRestriction, type Caller } from '../accounts/caller.js';
 import type { Database, Queryable } from '../database/database.js';
 import { findEndpoint } from './endpoints.js';

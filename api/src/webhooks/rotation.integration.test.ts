@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { problemCode, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 

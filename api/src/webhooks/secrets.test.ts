@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { SealError, Sealer, parseEncryptionKeys } from '@gwk/core/encryption';
-import { generateWebhookSecret, toWebhookKey } from '@gwk/core/webhook-signature';
+import { SealError, Sealer, parseEncryptionKeys } from '@gwk/core/crypto/encryption';
+import { generateWebhookSecret, toWebhookKey } from './signature.js';
 import { sealWebhookSecret, SigningKeys } from './secrets.js';
 
 const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Sealer } from '@gwk/core/encryption';
-import { toWebhookKey } from '@gwk/core/webhook-signature';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import { toWebhookKey } from './signature.js';
 
 /** Signing secrets and custom headers of endpoints are stored encrypted, with the account id as context. */
 const COLUMN = 'webhook_secrets.secret_sealed';

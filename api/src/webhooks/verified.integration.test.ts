@@ -1,4 +1,4 @@
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { DeliveryWorld, Post } from '@gwk/test/support/api/deliveries';
 import { endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import { MediaLinks } from '../media/links.js';

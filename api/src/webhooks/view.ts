@@ -1,5 +1,5 @@
-import { toPublicId } from '@gwk/core/ids';
-import { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { DeliveryOut, WebhookEndpointOut } from '../resources/webhook.js';
 import type { WebhookDelivery, WebhookEndpoint } from '../generated/prisma/client.js';
 import { rowView } from '../http/row-view.js';
 

@@ -1,5 +1,5 @@
 import { CLIENT_VERSION_MEANING, CLIENT_VERSION_SETTING } from '../client-version.js';
-import { parseEncryptionKeys } from '../encryption.js';
+import { parseEncryptionKeys } from '../crypto/encryption.js';
 import { secretSetting, setting, types } from './load.js';
 
 /** Settings that several programs share. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { MAX_MEDIA_BYTES } from '../resources/media.js';
-import { isMachineFault } from '../machine-fault.js';
+import { isMachineFault } from '../process/machine-fault.js';
 import { FileRefused } from './jobs.js';
 
 /**

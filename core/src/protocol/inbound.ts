@@ -1,6 +1,6 @@
 import { MAX_CARD_BYTES } from './sizes.js';
 import { z } from 'zod';
-import { pairNames } from '../recipients.js';
+import { pairNames } from '../ids/recipients.js';
 import {
   DETAILS,
   QUOTED_FIELDS,

@@ -8,7 +8,7 @@ import type {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { processClock, type Clock } from '../clock.js';
-import { http } from '../node-http.js';
+import { http } from '../http/node-http.js';
 import { CallChannel, MAX_CHANNEL_BODY_BYTES } from './call-channel.js';
 import type {
   EngineRequest,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid, parseUuidTime } from '../ids.js';
+import { newUuid, parseUuidTime } from '../ids/ids.js';
 import {
   decodeNotified,
   encodeNotified,

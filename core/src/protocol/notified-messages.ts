@@ -1,5 +1,5 @@
 import { decryptForEngine, encryptForEngine } from './command-key.js';
-import { parseUuidTime } from '../public-ids.js';
+import { parseUuidTime } from '../ids/public-ids.js';
 import type { ClaimedMessage } from './engine.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Agent as HttpAgent, AgentOptions, ClientRequestArgs } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { http } from '../node-http.js';
+import { http } from '../http/node-http.js';
 import type { Target } from './access.js';
 import { Proxy, type ProxyConfig } from './proxy.js';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type Socket } from 'node:net';
-import { http } from '../node-http.js';
+import { http } from '../http/node-http.js';
 import { bareHost, readLogin, type ProxyAccess, type Target } from './access.js';
 import { ProxyError } from './proxy-error.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids.js';
-import { USERNAME } from '../recipients.js';
+import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids/ids.js';
+import { USERNAME } from '../ids/recipients.js';
 
 /** Schemas and limits that all resources share. */
 const PAGE_LIMIT_DEFAULT = 50;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Problem } from '../problems.js';
+import { Problem } from '../problems/problems.js';
 import { INTERACTIVE_MODES } from '../states.js';
-import { limitMarks } from '../text-folding.js';
+import { limitMarks } from '../text/text-folding.js';
 import { label, text, visibleText } from './common.js';
 
 /** Zero-width spaces, soft hyphens and direction marks. Joiners are not among them: they change emoji and letters. */

@@ -24,7 +24,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/tracing.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '../process/log.js';
 import type { Attributes, Span, SpanOptions, Tracer } from './span.js';
 
 /** The only file that imports OpenTelemetry. It is loaded only when tracing is configured. */

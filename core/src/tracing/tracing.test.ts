@@ -1,6 +1,6 @@
 import { tracingSettings, type TracingConfig } from '../config/tracing.js';
 import { ConfigError, loadConfig } from '../config/load.js';
-import { createLogger } from '../log.js';
+import { createLogger } from '../process/log.js';
 import { openTracer } from './opentelemetry.js';
 import { tracing } from './tracing.js';
 import { inFakeTime } from '@gwk/test/support/fake-time';

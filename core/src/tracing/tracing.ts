@@ -1,5 +1,5 @@
 import type { TracingConfig } from '../config/tracing.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '../process/log.js';
 import type { Span, SpanOptions, Tracer } from './span.js';
 
 export type { Attributes, Span } from './span.js';

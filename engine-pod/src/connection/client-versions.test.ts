@@ -1,6 +1,6 @@
 import { BUNDLED } from '@gwk/core/client-version';
 import type { CallBody, EngineResponse } from '@gwk/core/protocol/engine';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { ClientVersions } from './client-versions.js';
 
 const SERVED = '2.3000.1044142122';

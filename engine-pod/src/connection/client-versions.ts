@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BUNDLED, type ClientVersionSetting } from '@gwk/core/client-version';
 import type { CallBody, EngineResponse } from '@gwk/core/protocol/engine';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { ClientVersionChooser } from '../driver/driver.js';
 
 type Question = CallBody<'client-version'>;

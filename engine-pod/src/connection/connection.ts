@@ -1,5 +1,5 @@
 import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol/engine';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { InstanceState } from '@gwk/core/states';
 import type { ConnectionEvent, Driver } from '../driver/driver.js';
 import {

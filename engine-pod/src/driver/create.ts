@@ -1,6 +1,6 @@
 import type { engineSettings } from '@gwk/core/config/engine';
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { ProxyAgents } from '@gwk/core/proxy/agents';
 import type { ProxyConfig } from '@gwk/core/proxy/proxy';

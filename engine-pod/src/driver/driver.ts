@@ -10,8 +10,8 @@ import type {
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
-import type { LinkedNames } from '@gwk/core/recipients';
-import type { Logger } from '@gwk/core/log';
+import type { LinkedNames } from '@gwk/core/ids/recipients';
+import type { Logger } from '@gwk/core/process/log';
 import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';

@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { BuiltMessageRecord, CallBody, Outcome, StateChange } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type EngineClient, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import { InternalApiClient } from './client.js';
 

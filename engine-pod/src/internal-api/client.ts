@@ -13,8 +13,8 @@ import type {
 import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
 import { processClock, type Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
-import type { LinkedNames } from '@gwk/core/recipients';
+import type { Logger } from '@gwk/core/process/log';
+import type { LinkedNames } from '@gwk/core/ids/recipients';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { waitOnClock } from '../clock.js';

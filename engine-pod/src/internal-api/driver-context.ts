@@ -1,5 +1,5 @@
 import type { AcquiredLease } from './lease.js';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { Outcome } from '@gwk/core/protocol/engine';
 import type { DriverContext, Receipt } from '../driver/driver.js';
 import type { EngineMetrics } from '../metrics.js';

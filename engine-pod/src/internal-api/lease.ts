@@ -1,7 +1,7 @@
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '@gwk/core/async/backoff';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { encodeCommand } from '@gwk/core/protocol/commands';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';

@@ -1,5 +1,5 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { decodeCommand, type Command, type CommandReply } from '@gwk/core/protocol/commands';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';

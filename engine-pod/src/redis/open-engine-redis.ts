@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InstanceState } from '@gwk/core/states';
 import type { Connection } from '../connection/connection.js';

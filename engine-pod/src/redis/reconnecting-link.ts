@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { RedisConnection, RedisDisconnected, type RedisAddress } from './connection.js';
 import { RedisErrorReply, type Reply } from './resp.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { failpoint } from '@gwk/core/failpoints';
+import { failpoint } from '@gwk/core/process/failpoints';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Pacing } from './pacing.js';

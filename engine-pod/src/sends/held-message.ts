@@ -1,5 +1,5 @@
 import type { BuiltMessageRecord, ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
-import { toPublicId } from '@gwk/core/public-ids';
+import { toPublicId } from '@gwk/core/ids/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { SendTask, type SendContext, type SendResult } from './send-task.js';
 

@@ -1,6 +1,6 @@
 import { processClock } from '@gwk/core/clock';
 import { resolvesWithin } from '@gwk/core/async/timeout';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { NotifiedMessage } from '@gwk/core/protocol/notified-messages';
 import { tracing } from '@gwk/core/tracing/tracing';

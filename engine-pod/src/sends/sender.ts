@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { processClock, type Clock } from '@gwk/core/clock';
-import { failpoint } from '@gwk/core/failpoints';
+import { failpoint } from '@gwk/core/process/failpoints';
 import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import { Followers } from './fast/followers.js';
 import { HeldMessage } from './held-message.js';

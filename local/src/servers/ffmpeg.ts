@@ -1,4 +1,4 @@
-import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
+import { checkFfmpeg, findFfmpeg } from '@gwk/core/process/ffmpeg';
 import { installPackage } from './packages.js';
 
 /**

@@ -1,5 +1,5 @@
 import { ConfigError } from '@gwk/core/config/load';
-import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
+import { LockHeldError, acquireProcessLock } from '@gwk/core/process/process-lock';
 import { prepareFolder } from './folder.js';
 import { LocalGateway } from './gateway.js';
 import { ComponentFailed } from './component.js';

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { loadConfigOrExit } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
-import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger } from '@gwk/core/log';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/process/lifecycle';
+import { createLogger } from '@gwk/core/process/log';
 import type { OperatorConfig, RunningOperator } from '../options.js';
 import { startOperator } from '../program.js';
 

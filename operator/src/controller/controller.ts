@@ -1,7 +1,7 @@
-import { type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/process/log';
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Cluster, Target } from '../cluster/cluster.js';
-import { canonicalJson } from '@gwk/core/canonical-json';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { decide, hasFinalizer, isUnpaired, needsUpgrade, type Action, type Decision } from './decide.js';
 import { EngineStarter } from './engine-starter.js';
 import { FailureLog } from './failure-log.js';

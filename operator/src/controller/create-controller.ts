@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { parseTokens } from '@gwk/core/config/shared';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import { VERSION } from '../version.js';
 import type { Cluster } from '../cluster/cluster.js';

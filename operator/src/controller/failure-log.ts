@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 
 const REPEAT_MS = 60_000;
 

@@ -1,4 +1,4 @@
-import { type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/process/log';
 import type { Outage } from './observed.js';
 import type { Projections } from './projections.js';
 

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Condition, InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { InstanceEvent } from '../cluster/cluster.js';
 import type { Decision, EngineReason } from './decide.js';

@@ -1,5 +1,5 @@
-import { startListener, type Listener } from '@gwk/core/listener-limits';
-import { type Logger } from '@gwk/core/log';
+import { startListener, type Listener } from '@gwk/core/http/listener-limits';
+import { type Logger } from '@gwk/core/process/log';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 

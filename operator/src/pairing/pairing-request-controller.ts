@@ -1,5 +1,5 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../../support/gateway/customer.js';
 import { Gateway, type GatewayOptions } from '../../support/gateway/gateway.js';

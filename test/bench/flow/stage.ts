@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
+import { MAX_SANDBOXES } from '@gwk/api/resources/instance';
 import { GatewayClient } from '../../support/gateway/client.js';
 import { Gateway } from '../../support/gateway/gateway.js';
 import type { Environment } from '../../support/program.js';

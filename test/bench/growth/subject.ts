@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openDatabase } from '@gwk/api/database/database';
-import { toPublicId } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { query } from '../../support/servers/database.js';
 import {
   apiEnvironment,

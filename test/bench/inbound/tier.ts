@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { apiEnvironment, commandEnvironment } from '../../support/gateway/gateway-settings.js';
 import { runGwk } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';

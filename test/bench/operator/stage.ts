@@ -1,5 +1,5 @@
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';

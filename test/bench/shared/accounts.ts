@@ -1,6 +1,6 @@
 import { newApiKey } from '@gwk/api/accounts/api-keys';
 import type { Database } from '@gwk/api/database/database';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { SCOPES } from '@gwk/core/scopes';
 
 /** Limits for a heavy sender. Every check stays on. */

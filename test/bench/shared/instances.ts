@@ -1,8 +1,8 @@
 import type { Database } from '@gwk/api/database/database';
 import { newCommandKey } from '@gwk/api/engine-commands/commands';
-import { newUuid } from '@gwk/core/ids';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { InstanceOut } from '@gwk/api/resources/instance';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { GatewayClient } from '../../support/gateway/client.js';
 import { until } from '../../support/wait.js';
 

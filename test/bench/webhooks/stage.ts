@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { openDatabase, type Database } from '@gwk/api/database/database';
 import { sealEventData } from '@gwk/api/events/emit';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
-import { newUuid } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { generateWebhookSecret } from '@gwk/core/webhook-signature';
+import { newUuid } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
+import { generateWebhookSecret } from '@gwk/api/webhooks/signature';
 import {
   commandEnvironment,
   workerEnvironment,

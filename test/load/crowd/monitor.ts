@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import pg from 'pg';
 import { testPhone } from '../../support/gateway/traffic.js';
 import { residentMemory } from '../../support/processes.js';

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { onShutdown } from '@gwk/core/lifecycle';
+import { onShutdown } from '@gwk/core/process/lifecycle';
 import { MEDIA_CERTIFICATE } from './media/certificate.js';
 import { whereaboutsFile } from './program-file.js';
 import { startNetwork } from './start.js';

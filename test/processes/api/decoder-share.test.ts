@@ -1,7 +1,7 @@
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import { decodeFile } from '@gwk/api/media/prepare/decode';
 import { DecoderQueue } from '@gwk/api/media/prepare/decoder-queue';
 import type { ToolPlan } from '@gwk/core/decoder/jobs';

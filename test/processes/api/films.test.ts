@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, copyFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';
 import { frameOf, isFaststart, pixelOf, streamsOf } from '../../support/api/media-probe.js';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { withoutFileHandles } from '../../support/file-handles.js';
 import { realTime, until } from '../../support/wait.js';
 import { Samples } from '../../support/api/samples.js';
-import { checkFfmpeg, findFfmpeg } from '@gwk/core/ffmpeg';
+import { checkFfmpeg, findFfmpeg } from '@gwk/core/process/ffmpeg';
 import type { ToolAnswer, ToolJob } from '@gwk/core/decoder/jobs';
 import { ToolNotStarted } from '@gwk/core/decoder/jobs';
 import { openTools } from '../../support/api/tools.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import { sniff } from '@gwk/api/media/sniff';
 import type { PictureDecoder, StickerPlan, ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RateLimiter } from '@gwk/api/accounts/rate-limiter';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { redisPrefix, startTestRedis } from '../../support/servers/servers.js';
 import { realTime } from '../../support/wait.js';

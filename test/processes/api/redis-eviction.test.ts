@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { ownRedis } from '../../support/servers/stores.js';
 import { until } from '../../support/wait.js';
 import { closeRedis, openRedis, watchEviction } from '@gwk/api/platform/redis';

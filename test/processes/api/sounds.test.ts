@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import { realTime } from '../../support/wait.js';
 import { streamsOf } from '../../support/api/media-probe.js';

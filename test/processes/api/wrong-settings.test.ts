@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { GWK } from '../../support/program.js';
 
 test('gwk api reports all invalid settings and exits with 2', async () => {

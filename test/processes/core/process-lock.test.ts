@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acquireProcessLock } from '@gwk/core/process-lock';
+import { acquireProcessLock } from '@gwk/core/process/process-lock';
 
 let folder: string;
 let path: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { toPublicId } from '@gwk/core/public-ids';
+import { toPublicId } from '@gwk/core/ids/public-ids';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import { Exposition } from '../../support/exposition.js';
 import { Phones } from '../../support/gateway/phones.js';

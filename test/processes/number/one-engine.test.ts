@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { networkEnvironment, openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { CuttableProxy } from './proxy.js';
 import { isRunning } from '../../support/processes.js';

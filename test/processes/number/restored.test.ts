@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import pg from 'pg';
 import { openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { until } from '../../support/wait.js';

@@ -1,4 +1,4 @@
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { Person } from '@gwk/network/control/client';
 import { openInstanceStage, type InstanceStage } from '../../support/instance/stage.js';
 import { until } from '../../support/wait.js';

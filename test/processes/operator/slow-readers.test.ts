@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createLogger } from '@gwk/core/log';
-import type { Listener } from '@gwk/core/listener-limits';
+import { createLogger } from '@gwk/core/process/log';
+import type { Listener } from '@gwk/core/http/listener-limits';
 import { listen } from '@gwk/operator/http/server';
 import { realTime } from '../../support/wait.js';
 

@@ -1,5 +1,5 @@
 import { followIdentity, readIdentity, type Identity } from '@gwk/api/internal-api/identity';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';

@@ -1,7 +1,7 @@
 import { openDatabase } from '@gwk/api/database/database';
 import { migrate, listPendingMigrations } from '@gwk/api/database/migrate';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { RedisConnection } from '@gwk/engine-pod/redis/connection';
 import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
 import { createEmptyDatabase, type TestDatabase } from '../../support/servers/database.js';

@@ -4,11 +4,11 @@ import type { Prisma } from '@gwk/api/generated/prisma/client';
 import { Acceptor, type AcceptedMessage } from '@gwk/api/messages/send/acceptor';
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis, type Redis } from '@gwk/api/platform/redis';
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { createLogger } from '@gwk/core/process/log';
+import type { PolicyOverrides } from '@gwk/api/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { Sealer } from '@gwk/core/encryption';
+import { Sealer } from '@gwk/core/crypto/encryption';
 import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 

@@ -1,5 +1,5 @@
 import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { CONSOLE_OPERATIONS, OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { ContractChecker, type Seen } from './contract/checker.js';

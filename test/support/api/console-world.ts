@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { CONSOLE_OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import type { Operation } from '@gwk/api/http/operation';

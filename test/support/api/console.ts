@@ -1,6 +1,6 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import type { Role } from '@gwk/core/roles';
-import type { SessionOut } from '@gwk/core/resources/console-session';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import type { Role } from '@gwk/api/roles';
+import type { SessionOut } from '@gwk/api/resources/console/session';
 import { Passwords } from '@gwk/api/console/passwords';
 import { deriveCsrfToken, hashToken, newToken } from '@gwk/api/accounts/sessions';
 import type { Answer, Sending } from './client.js';

@@ -1,5 +1,5 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import { createLogger } from '@gwk/core/process/log';
 import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { EngineRequest, EngineResponse, EngineRoute, CallBody } from '@gwk/core/protocol/engine';

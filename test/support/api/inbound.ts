@@ -2,8 +2,8 @@ import type { Database } from '@gwk/api/database/database';
 import { openEventData } from '@gwk/api/events/emit';
 import type { Message } from '@gwk/api/generated/prisma/client';
 import { sealMenu } from '@gwk/api/messages/content';
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import type { OpenMenu } from '@gwk/core/menus/replies';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import type { OpenMenu } from '@gwk/api/inbound/menus/replies';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { sharedInternalApi, type InternalApiWorld, type TestEngine } from './internal-api.js';
 

@@ -10,7 +10,7 @@ import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { openTransfers, type MediaTransfers } from '@gwk/api/media/transfers/media-transfers';
 import { processClock, type Clock } from '@gwk/core/clock';
-import { createLogger, type Logger } from '@gwk/core/log';
+import { createLogger, type Logger } from '@gwk/core/process/log';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type {
   EngineRequest,
@@ -20,7 +20,7 @@ import type {
   CallBody,
 } from '@gwk/core/protocol/engine';
 import { EngineClient, InternalApiRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { DestinationStream } from 'pino';
 import { Registry } from 'prom-client';
 import { addAccount, createWorld, type Send, type World } from './acceptance.js';

@@ -1,8 +1,8 @@
 import { SendNotifier } from '@gwk/api/messages/send-notifier';
 import { openEventData } from '@gwk/api/events/emit';
 import type { JobDependencies } from '@gwk/api/jobs/dependencies';
-import { fromPublicId } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { createLogger } from '@gwk/core/process/log';
 import { createWorld, type Send, type World } from './acceptance.js';
 
 /** World for the worker's jobs. Tests run one pass at a time and move time by changing rows. */

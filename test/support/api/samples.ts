@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { findFfmpeg } from '@gwk/core/ffmpeg';
+import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 
 /** Creates sample media files of all kinds on demand. */
 export class Samples {

@@ -1,5 +1,5 @@
 import { readDraft } from '@gwk/api/messages/send/request';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 
 export const MEDIA_ID = `med_${'a'.repeat(32)}`;
 export const media = { media_id: MEDIA_ID };

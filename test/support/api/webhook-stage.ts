@@ -1,13 +1,13 @@
 import { TestApi, type TestAccount } from './test-api.js';
 import type { Answer, ApiClient } from './client.js';
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type {
   DeliveryOut,
   RetryFailedOut,
   SecretRotationOut,
   WebhookEndpointOut,
-} from '@gwk/core/resources/webhook';
+} from '@gwk/api/resources/webhook';
 import { Webhook } from 'standardwebhooks';
 import { endWithWorker } from '../shared.js';
 import { DeliveryWorld, type Post } from './deliveries.js';

@@ -1,9 +1,9 @@
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import type { WebhookEndpointOut } from '@gwk/api/resources/webhook';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { emit } from '@gwk/api/events/emit';
 import type { TestAccount, TestApi } from './test-api.js';
 import type { ApiClient } from './client.js';

@@ -1,6 +1,6 @@
 import { engineSettings } from '@gwk/core/config/engine';
 import { loadConfig } from '@gwk/core/config/load';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from '@gwk/engine-pod/engine';
 import { acquireLease } from '@gwk/engine-pod/internal-api/lease';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 
 interface Row {

@@ -1,5 +1,5 @@
-import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
-import type { EventOut } from '@gwk/core/resources/event';
+import { fromPublicId, lowestUuidAt } from '@gwk/core/ids/ids';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { hasLeft } from '@gwk/core/states';
 import type { GatewayClient } from './client.js';

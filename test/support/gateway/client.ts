@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Page } from '@gwk/core/resources/common';
-import type { EventOut } from '@gwk/core/resources/event';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { EventOut } from '@gwk/api/resources/event';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import type { DeliveryOut, WebhookEndpointOut } from '@gwk/api/resources/webhook';
 import { hasLeft } from '@gwk/core/states';
 import { checkAnswer } from './contract.js';
 import { pause, realTime, until } from '../wait.js';

@@ -1,6 +1,6 @@
 import { newApiKey } from '@gwk/api/accounts/api-keys';
 import { openDatabase } from '@gwk/api/database/database';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { GatewayClient } from './client.js';
 import type { Gateway } from './gateway.js';

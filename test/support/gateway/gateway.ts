@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
+import { FAILPOINTS, type Failpoint } from '@gwk/core/process/failpoints';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import {
   apiEnvironment,

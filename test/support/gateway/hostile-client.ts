@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { Answer, GatewayClient } from './client.js';
 import { findBreach, type KeyRights } from '../hostile/matrix.js';
 import { testPhone } from './traffic.js';

@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { Helper } from '../helper.js';
 import type { Phones } from './phones.js';

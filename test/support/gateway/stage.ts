@@ -1,4 +1,4 @@
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import { newCustomer, type Customer } from './customer.js';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { Receiver } from './receiver.js';

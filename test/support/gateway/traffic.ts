@@ -1,4 +1,4 @@
-import { canonicalPhone, toNetworkId } from '@gwk/core/recipients';
+import { canonicalPhone, toNetworkId } from '@gwk/core/ids/recipients';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { UnexpectedAnswer, type Answer, type GatewayClient } from './client.js';
 import { pause } from '../wait.js';

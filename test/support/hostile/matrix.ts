@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Scope } from '@gwk/core/scopes';
 import type { Operation } from '@gwk/api/http/operation';
 import { mayCall } from '@gwk/api/openapi/permissions';

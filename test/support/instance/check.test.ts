@@ -1,4 +1,4 @@
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '@gwk/api/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Person } from '@gwk/network/control/client';
 import { findFaults, type Observations } from './check.js';

@@ -1,7 +1,7 @@
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import type { NetworkClient, Person } from '@gwk/network/control/client';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../gateway/customer.js';
 import { Gateway, type GatewayOptions } from '../gateway/gateway.js';

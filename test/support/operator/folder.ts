@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '@gwk/core/log';
+import { createLogger, type Logger } from '@gwk/core/process/log';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

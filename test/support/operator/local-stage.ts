@@ -1,7 +1,7 @@
 import { changeResource } from '@gwk/operator/cli/instances/change';
 import { LocalCluster } from '@gwk/operator/cluster/local/local';
 import { createDesiredStateHandler } from '@gwk/operator/http/desired-state';
-import type { Listener } from '@gwk/core/listener-limits';
+import type { Listener } from '@gwk/core/http/listener-limits';
 import { listen } from '@gwk/operator/http/server';
 import { OperatorDesiredState, type NewResource } from '@gwk/core/desired-state/desired-state';
 import type { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';

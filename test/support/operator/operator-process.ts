@@ -1,6 +1,6 @@
 import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
-import { onShutdown } from '@gwk/core/lifecycle';
+import { onShutdown } from '@gwk/core/process/lifecycle';
 import { startOperator } from '@gwk/operator/program';
 import { FAKE_ENGINE } from './folder.js';
 

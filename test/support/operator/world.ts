@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { FINALIZER, type Condition, type InstanceResource } from '@gwk/core/resources/manifest';
 import {
   PodExists,

@@ -1,7 +1,7 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import { lowestUuidAt } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import type { Language } from '@gwk/core/resources/console-session';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import type { Language } from '../../resources/console/session.js';
 import { findSender, sendByWhatsApp } from '../../alerts/whatsapp.js';
 import { renderCode, toMessageText } from '../../alerts/texts.js';
 import type { Database } from '../../database/database.js';

@@ -1,6 +1,6 @@
-import { fromPublicId } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
-import type { AlertContactOut } from '@gwk/core/resources/console-alert';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { AlertContactOut } from '../../resources/console/alert.js';
 import { openBrowser, type Browser } from '@gwk/test/support/api/console';
 import type { Answer } from '@gwk/test/support/api/client';
 import { openApi } from '@gwk/test/support/api/open-api';

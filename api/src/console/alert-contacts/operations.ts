@@ -1,6 +1,6 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { parseRecipient } from '@gwk/core/recipients';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import {
   AlertCode,
   AlertContactCreate,
@@ -8,8 +8,8 @@ import {
   AlertContactOut,
   MAX_ALERT_CONTACTS,
   type AlertChannel,
-} from '@gwk/core/resources/console-alert';
-import { email, type Language } from '@gwk/core/resources/console-session';
+} from '../../resources/console/alert.js';
+import { email, type Language } from '../../resources/console/session.js';
 import { audit, byCaller } from '../../accounts/audit-log.js';
 import { findSender } from '../../alerts/whatsapp.js';
 import type { AlertContact, Prisma } from '../../generated/prisma/client.js';

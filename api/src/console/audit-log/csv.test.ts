@@ -1,4 +1,4 @@
-import type { AuditEntryOut } from '@gwk/core/resources/console-audit';
+import type { AuditEntryOut } from '../../resources/console/audit.js';
 import { CSV_HEADER, toCsvLine } from './csv.js';
 
 const ENTRY: AuditEntryOut = {

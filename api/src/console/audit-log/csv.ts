@@ -1,4 +1,4 @@
-import type { AuditEntryOut } from '@gwk/core/resources/console-audit';
+import type { AuditEntryOut } from '../../resources/console/audit.js';
 
 const COLUMNS = ['at', 'actor', 'actor_name', 'action', 'subject', 'detail'] as const;
 

@@ -1,5 +1,5 @@
-import { fromPublicId, ID_PREFIXES, lowestUuidAt, toPublicId, type IdKind } from '@gwk/core/ids';
-import type { AuditEntryOut, AuditFilterQuery } from '@gwk/core/resources/console-audit';
+import { fromPublicId, ID_PREFIXES, lowestUuidAt, toPublicId, type IdKind } from '@gwk/core/ids/ids';
+import type { AuditEntryOut, AuditFilterQuery } from '../../resources/console/audit.js';
 import { publicNames } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
 import type { PageRange } from '../../database/keyset-pages.js';

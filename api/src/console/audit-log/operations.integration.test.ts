@@ -1,6 +1,6 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { AuditEntryOut } from '@gwk/core/resources/console-audit';
+import type { AuditEntryOut } from '../../resources/console/audit.js';
 import { Browser, createUser, addMember, openBrowser } from '@gwk/test/support/api/console';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';

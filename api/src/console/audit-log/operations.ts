@@ -1,4 +1,4 @@
-import { AuditEntryOut, AuditFilterQuery, AuditQuery } from '@gwk/core/resources/console-audit';
+import { AuditEntryOut, AuditFilterQuery, AuditQuery } from '../../resources/console/audit.js';
 import { z } from 'zod';
 import { pageSchema } from '../../http/cursor.js';
 import { operation } from '../../http/operation.js';

@@ -1,6 +1,6 @@
-import type { ClaimRole } from '@gwk/core/config/oidc';
-import { email as emailSchema } from '@gwk/core/resources/console-session';
-import { ROLES, type Role } from '@gwk/core/roles';
+import type { ClaimRole } from '../../config/oidc.js';
+import { email as emailSchema } from '../../resources/console/session.js';
+import { ROLES, type Role } from '../../roles.js';
 
 export interface ProviderSettings {
   issuer: string;

@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Answer } from '@gwk/test/support/api/client';
 import { addMember, Browser, createUser, openBrowser } from '@gwk/test/support/api/console';
 import { openApi } from '@gwk/test/support/api/open-api';

@@ -1,10 +1,10 @@
 import { processClock } from '@gwk/core/clock';
 import { loadConfig } from '@gwk/core/config/load';
-import { oidcSettings } from '@gwk/core/config/oidc';
+import { oidcSettings } from '../../config/oidc.js';
 import { proxySettings } from '@gwk/core/config/proxy';
-import { createLogger } from '@gwk/core/log';
-import type { ProblemBody } from '@gwk/core/problems';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/process/log';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { addMember, Browser, browserOf, createUser } from '@gwk/test/support/api/console';

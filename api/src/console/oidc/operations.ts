@@ -1,7 +1,7 @@
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { ProviderAnswer, ProviderSignIn, SignInMethods } from '@gwk/core/resources/console-oidc';
-import { SessionOut } from '@gwk/core/resources/console-session';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { ProviderAnswer, ProviderSignIn, SignInMethods } from '../../resources/console/oidc.js';
+import { SessionOut } from '../../resources/console/session.js';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Database } from '../../database/database.js';
 import { operation } from '../../http/operation.js';

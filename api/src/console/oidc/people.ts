@@ -1,7 +1,7 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Logger } from '@gwk/core/log';
-import { Problem } from '@gwk/core/problems';
-import type { Role } from '@gwk/core/roles';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Logger } from '@gwk/core/process/log';
+import { Problem } from '@gwk/core/problems/problems';
+import type { Role } from '../../roles.js';
 import { audit } from '../../accounts/audit-log.js';
 import type { Database } from '../../database/database.js';
 import type { Invitation, Prisma, User } from '../../generated/prisma/client.js';

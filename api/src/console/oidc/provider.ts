@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { ConfigError } from '@gwk/core/config/load';
-import type { OidcConfig } from '@gwk/core/config/oidc';
+import type { OidcConfig } from '../../config/oidc.js';
 import type { Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
-import { Problem } from '@gwk/core/problems';
+import type { Logger } from '@gwk/core/process/log';
+import { Problem } from '@gwk/core/problems/problems';
 import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 import { proxyConnector } from '../../platform/proxy-connector.js';

@@ -1,7 +1,7 @@
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { oidcSettings } from '@gwk/core/config/oidc';
+import { oidcSettings } from '../../config/oidc.js';
 import { proxySettings } from '@gwk/core/config/proxy';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { processClock } from '@gwk/core/clock';
 import { combineClaims, readPerson } from './decide.js';
 import { openProvider } from './provider.js';

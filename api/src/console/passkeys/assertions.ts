@@ -1,5 +1,5 @@
-import type { Logger } from '@gwk/core/log';
-import type { PasskeyUse } from '@gwk/core/resources/console-passkey';
+import type { Logger } from '@gwk/core/process/log';
+import type { PasskeyUse } from '../../resources/console/passkey.js';
 import type { Database } from '../../database/database.js';
 import type { Passkey } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';

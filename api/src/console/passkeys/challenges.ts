@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { Queryable } from '../../database/database.js';
 
 const BYTES = 32;

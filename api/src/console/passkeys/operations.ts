@@ -1,7 +1,7 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { PasskeyCreate, PasskeyList, PasskeyOptions, PasskeyOut } from '@gwk/core/resources/console-passkey';
-import { PersonProof } from '@gwk/core/resources/console-session';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { PasskeyCreate, PasskeyList, PasskeyOptions, PasskeyOut } from '../../resources/console/passkey.js';
+import { PersonProof } from '../../resources/console/session.js';
 import type { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import type { Passkey, Prisma } from '../../generated/prisma/client.js';

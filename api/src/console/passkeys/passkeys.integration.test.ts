@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import {

@@ -1,4 +1,4 @@
-import type { PasskeyCreate } from '@gwk/core/resources/console-passkey';
+import type { PasskeyCreate } from '../../resources/console/passkey.js';
 import type { z } from 'zod';
 import type { User } from '../../generated/prisma/client.js';
 import type { Exchange } from '../../http/exchange.js';

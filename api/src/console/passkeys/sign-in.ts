@@ -1,6 +1,6 @@
-import { Problem } from '@gwk/core/problems';
-import { PasskeyOptions, PasskeyUse } from '@gwk/core/resources/console-passkey';
-import { SessionOut } from '@gwk/core/resources/console-session';
+import { Problem } from '@gwk/core/problems/problems';
+import { PasskeyOptions, PasskeyUse } from '../../resources/console/passkey.js';
+import { SessionOut } from '../../resources/console/session.js';
 import { operation } from '../../http/operation.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
 import { codeSubject, verifyWithinLimits } from '../sign-in/attempts.js';

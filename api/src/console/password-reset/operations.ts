@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { PasswordReset, PasswordResetRequest } from '@gwk/core/resources/console-password-reset';
+import { Problem } from '@gwk/core/problems/problems';
+import { PasswordReset, PasswordResetRequest } from '../../resources/console/password-reset.js';
 import { operation } from '../../http/operation.js';
 import { requirePasswords } from '../oidc/passwords-off.js';
 import { isWeak } from '../weak-passwords.js';

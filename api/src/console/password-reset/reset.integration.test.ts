@@ -1,4 +1,4 @@
-import type { ProblemBody } from '@gwk/core/problems';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';

@@ -1,8 +1,8 @@
-import { newUuid } from '@gwk/core/ids';
-import { InFlightSet } from '@gwk/core/in-flight-set';
-import type { Logger } from '@gwk/core/log';
-import { Problem } from '@gwk/core/problems';
-import type { Language } from '@gwk/core/resources/console-session';
+import { newUuid } from '@gwk/core/ids/ids';
+import { InFlightSet } from '../../platform/in-flight-set.js';
+import type { Logger } from '@gwk/core/process/log';
+import { Problem } from '@gwk/core/problems/problems';
+import type { Language } from '../../resources/console/session.js';
 import { audit } from '../../accounts/audit-log.js';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Database } from '../../database/database.js';

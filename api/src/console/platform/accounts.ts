@@ -1,10 +1,10 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import {
   PlatformAccountCreate,
   PlatformAccountOut,
   PlatformAccountUpdate,
-} from '@gwk/core/resources/console-platform';
+} from '../../resources/console/platform.js';
 import {
   AccountChangeRefused,
   changeAccount,

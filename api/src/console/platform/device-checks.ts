@@ -1,5 +1,5 @@
-import { DeviceCheckIn, DeviceCheckList } from '@gwk/core/resources/console-platform';
-import type { Device, DeviceStatus } from '@gwk/core/resources/interactive-status';
+import { DeviceCheckIn, DeviceCheckList } from '../../resources/console/platform.js';
+import type { Device, DeviceStatus } from '../../resources/interactive-status.js';
 import type { Rendering } from '@gwk/core/states';
 import type { z } from 'zod';
 import type { Database } from '../../database/database.js';

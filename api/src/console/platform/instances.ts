@@ -1,6 +1,6 @@
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
 import { idText, PageQuery, text } from '@gwk/core/resources/common';
-import { PlatformInstanceOut, PlatformOverviewOut } from '@gwk/core/resources/console-platform';
+import { PlatformInstanceOut, PlatformOverviewOut } from '../../resources/console/platform.js';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import { z } from 'zod';
 import type { Database, Queryable } from '../../database/database.js';

@@ -1,4 +1,4 @@
-import { NetworkVersionOut, NetworkVersionUpdate } from '@gwk/core/resources/console-platform';
+import { NetworkVersionOut, NetworkVersionUpdate } from '../../resources/console/platform.js';
 import { pinClientVersion, readClientVersions } from '../../client-version/store.js';
 import { viewClientVersions } from '../../client-version/view.js';
 import type { Database } from '../../database/database.js';

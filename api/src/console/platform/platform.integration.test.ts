@@ -1,14 +1,14 @@
 import { BUNDLED } from '@gwk/core/client-version';
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type {
   PlatformAccountOut,
   PlatformInstanceOut,
   PlatformOverviewOut,
-} from '@gwk/core/resources/console-platform';
-import type { InteractiveStatusOut } from '@gwk/core/resources/interactive-status';
-import type { ProblemBody } from '@gwk/core/problems';
+} from '../../resources/console/platform.js';
+import type { InteractiveStatusOut } from '../../resources/interactive-status.js';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { Page } from '@gwk/core/resources/common';
-import type { SessionOut } from '@gwk/core/resources/console-session';
+import type { SessionOut } from '../../resources/console/session.js';
 import {
   addMember,
   browserOf,
@@ -21,7 +21,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import { until } from '@gwk/test/support/wait';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import type { z } from 'zod';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { noteProgram, VERSION } from '../../platform/presence.js';

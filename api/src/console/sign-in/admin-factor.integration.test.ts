@@ -1,5 +1,5 @@
-import type { ProblemBody } from '@gwk/core/problems';
-import type { SessionOut } from '@gwk/core/resources/console-session';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import type { SessionOut } from '../../resources/console/session.js';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, PASSWORD } from '@gwk/test/support/api/console';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { getNetwork } from '@gwk/core/client-network';
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { getNetwork } from '@gwk/core/http/client-network';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import type { AuditedChange } from '../../accounts/audit-log.js';
 import type { Queryable } from '../../database/database.js';
 import { Prisma } from '../../generated/prisma/client.js';

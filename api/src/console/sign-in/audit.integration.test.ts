@@ -1,7 +1,7 @@
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { AuditEntryOut } from '@gwk/core/resources/console-audit';
+import type { AuditEntryOut } from '../../resources/console/audit.js';
 import {
   addMember,
   Browser,

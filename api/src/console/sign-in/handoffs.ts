@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
 import { hashToken, newToken } from '../../accounts/sessions.js';
 import type { Queryable } from '../../database/database.js';
 import { toFields } from '../../database/model-columns.js';

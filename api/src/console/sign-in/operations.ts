@@ -1,12 +1,12 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import {
   AccountSearchOut,
   HandoffPerson,
   HandoffSignIn,
   SessionOut,
   SignIn,
-} from '@gwk/core/resources/console-session';
-import { CodeIn } from '@gwk/core/resources/console-totp';
+} from '../../resources/console/session.js';
+import { CodeIn } from '../../resources/console/totp.js';
 import { z } from 'zod';
 import { audit } from '../../accounts/audit-log.js';
 import { operation } from '../../http/operation.js';

@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import type { Session } from '../../accounts/sessions.js';
 import type { Database } from '../../database/database.js';
 import type { User } from '../../generated/prisma/client.js';

@@ -1,6 +1,6 @@
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { newUuid } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import { Authenticator, setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
 import { Browser, browserOf, createUser, PASSWORD, type TestUser } from '@gwk/test/support/api/console';

@@ -1,8 +1,8 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
-import { Problem, type ProblemCode } from '@gwk/core/problems';
-import { isRole, ROLE_RIGHTS, type Role } from '@gwk/core/roles';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import { Problem, type ProblemCode } from '@gwk/core/problems/problems';
+import { isRole, ROLE_RIGHTS, type Role } from '../../roles.js';
 import type { SecondFactor } from '@gwk/core/resources/problem';
-import type { Language, SessionOut } from '@gwk/core/resources/console-session';
+import type { Language, SessionOut } from '../../resources/console/session.js';
 import { audit } from '../../accounts/audit-log.js';
 import { deriveCsrfToken, hashToken, IDLE_HOURS, MAX_DAYS, newToken } from '../../accounts/sessions.js';
 import type { Database } from '../../database/database.js';

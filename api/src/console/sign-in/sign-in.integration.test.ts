@@ -1,6 +1,6 @@
-import type { ProblemBody } from '@gwk/core/problems';
-import { toPublicId } from '@gwk/core/ids';
-import { ROLE_RIGHTS } from '@gwk/core/roles';
+import type { ProblemBody } from '@gwk/core/problems/problems';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { ROLE_RIGHTS } from '../../roles.js';
 import {
   Browser,
   browserOf,

@@ -4,7 +4,7 @@ export interface SealedColumn {
   column: string;
   /** Key columns with their types. */
   key: readonly (readonly [name: string, type: 'uuid' | 'text'])[];
-  /** SQL of the instance or account in the encryption context (core/src/encryption.ts). */
+  /** SQL of the instance or account in the encryption context (core/src/crypto/encryption.ts). */
   scope: string;
   /** SQL of the column name in the encryption context, if it is another column. */
   as?: string;

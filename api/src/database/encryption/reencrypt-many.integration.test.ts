@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { query } from '@gwk/test/support/servers/database';
 import { until } from '@gwk/test/support/wait';

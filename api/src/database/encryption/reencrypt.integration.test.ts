@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import type { InstanceOut } from '../../resources/instance.js';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { WrongEncryptionKey } from '../key-check.js';
 import { openContent } from '../../messages/content.js';

@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { maySee } from '../../accounts/caller.js';
 import { hashBodyWithAllKeys, readIdempotencyKey, type BeginResult, type Mark } from './store.js';
 import { formatEtag } from '../etag.js';

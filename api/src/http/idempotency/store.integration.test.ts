@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids';
-import { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Sealer } from '@gwk/core/crypto/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../../database/database.js';
 import {

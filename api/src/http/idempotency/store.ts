@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { canonicalJson } from '@gwk/core/canonical-json';
-import { newUuid } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/encryption';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
+import { newUuid } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../../database/database.js';
 import type { Answer } from '../respond.js';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { toPublicId } from '@gwk/core/ids';
-import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { resolvePolicy, type PolicyOverrides } from '../../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { CallNotice, Notice } from '@gwk/core/protocol/notices';
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import { findName } from '../../contacts/contacts.js';
 import type { InternalDeps } from '../../engines/dependencies.js';
 import { fence } from '../../fencing/fence.js';

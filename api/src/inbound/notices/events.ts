@@ -1,6 +1,6 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { CallNotice, GroupNotice, Notice, NoticePerson } from '@gwk/core/protocol/notices';
-import { pairNames, parseRecipient } from '@gwk/core/recipients';
+import { pairNames, parseRecipient } from '@gwk/core/ids/recipients';
 import type { CallReceivedData, EventPerson, GroupUpdatedData } from '@gwk/core/resources/event-data';
 import { GROUP_CHANGES } from '@gwk/core/resources/event-data';
 import { identify, type ContactNames, type EventDraft, type InstanceSubject } from '../../events/emit.js';

@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { CallNotice, GroupNotice, Notice } from '@gwk/core/protocol/notices';
 import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import { readRefusal, type TestEngine } from '@gwk/test/support/api/internal-api';

@@ -1,6 +1,6 @@
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import type { Database, Queryable } from '../../database/database.js';
 import { fence } from '../../fencing/fence.js';
 import { findAccountId } from '../../engines/names.js';

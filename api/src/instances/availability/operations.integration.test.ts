@@ -1,6 +1,6 @@
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { AvailabilityOut } from '@gwk/core/resources/availability';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import type { AvailabilityOut } from '../../resources/availability.js';
+import type { InstanceOut } from '../../resources/instance.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';

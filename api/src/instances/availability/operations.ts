@@ -4,11 +4,11 @@ import {
   monthAt,
   historyRange,
   type AvailabilityInput,
-} from '@gwk/core/availability/availability';
-import { toPublicId } from '@gwk/core/ids';
-import { isTimeZone } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
-import { AvailabilityOut, AvailabilityQuery } from '@gwk/core/resources/availability';
+} from './availability.js';
+import { toPublicId } from '@gwk/core/ids/ids';
+import { isTimeZone } from '../../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
+import { AvailabilityOut, AvailabilityQuery } from '../../resources/availability.js';
 import type { Database } from '../../database/database.js';
 import { operation } from '../../http/operation.js';
 import { findInstance } from '../../accounts/find-instance.js';

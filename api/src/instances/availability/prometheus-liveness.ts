@@ -1,5 +1,5 @@
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
 import { z } from 'zod';
 import type { Liveness, LivenessSource, Suspect } from './liveness-source.js';
 

@@ -1,5 +1,5 @@
-import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/crypto/encryption';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { makeConsoleWorld, sampleOf } from '@gwk/test/support/api/console-world';

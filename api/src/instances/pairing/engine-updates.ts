@@ -1,7 +1,7 @@
 import type { EngineRequest, EngineResponse, PairingUpdate } from '@gwk/core/protocol/engine';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { LANGUAGES } from '@gwk/core/language';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { emit, instanceEvent, removeCode, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { Database } from '../../database/database.js';

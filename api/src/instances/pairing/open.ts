@@ -1,4 +1,4 @@
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';

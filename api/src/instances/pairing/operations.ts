@@ -1,5 +1,5 @@
-import { Problem } from '@gwk/core/problems';
-import { ROLE_RIGHTS } from '@gwk/core/roles';
+import { Problem } from '@gwk/core/problems/problems';
+import { ROLE_RIGHTS } from '../../roles.js';
 import { PairingOut, PairingCreate, PairingStreamData } from '@gwk/core/resources/pairing';
 import { mayPair, nameActor, type Caller } from '../../accounts/caller.js';
 import { audit, byCaller } from '../../accounts/audit-log.js';

@@ -1,8 +1,8 @@
-import type { EventOut } from '@gwk/core/resources/event';
+import type { EventOut } from '../../resources/event.js';
 import type { Page } from '@gwk/core/resources/common';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { InstanceOut } from '../../resources/instance.js';
 import { PairingStreamData, type PairingOut } from '@gwk/core/resources/pairing';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { openStream as openEvents } from '@gwk/test/support/sse';
 import { until } from '@gwk/test/support/wait';
 import { ManualClock } from '@gwk/test/support/clock';

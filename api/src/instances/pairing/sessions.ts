@@ -1,7 +1,7 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import type { PairingSession, Prisma } from '../../generated/prisma/client.js';
 

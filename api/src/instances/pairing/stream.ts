@@ -1,6 +1,6 @@
-import { lowestUuidAt } from '@gwk/core/ids';
+import { lowestUuidAt } from '@gwk/core/ids/ids';
 import type { Language } from '@gwk/core/language';
-import { PROBLEMS } from '@gwk/core/problems';
+import { PROBLEMS } from '@gwk/core/problems/problems';
 import type { InstanceState } from '@gwk/core/states';
 import { instanceEvent, openEventData } from '../../events/emit.js';
 import type { Instance } from '../../generated/prisma/client.js';

@@ -1,4 +1,4 @@
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import type { Language } from '@gwk/core/language';
 import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
 import { toDataURL } from 'qrcode';

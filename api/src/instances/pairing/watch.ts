@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
 import { openCode } from './sessions.js';

@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { selectFields } from '../../database/model-columns.js';
 import { emit } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';

@@ -1,5 +1,5 @@
 import type { Acceptor } from '../../messages/send/acceptor.js';
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { createWorld, toUuid, type World } from '@gwk/test/support/api/acceptance';
 
 let world: World;

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { FileTooLarge, type MediaFiles, type MediaRow, type ReceivedFile } from '../files.js';
 import { FileMissing } from '../store/store.js';

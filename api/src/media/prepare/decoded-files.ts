@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/encryption';
+import { newUuid } from '@gwk/core/ids/ids';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Queryable } from '../../database/database.js';
 import type { ToolAnswer } from '@gwk/core/decoder/jobs';
 import type { Plan } from './rules.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { listProcesses } from '@gwk/test/support/processes';
 import { until } from '@gwk/test/support/wait';
 import { decoderJobs } from './decoder-client.js';

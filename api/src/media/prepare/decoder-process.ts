@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { backoffDelay } from '@gwk/core/async/backoff';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 
 interface DecoderOptions {
   /** Path of the socket. Others than this process may not reach its folder. */

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { pipeline, type Duplex, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { cleanFilename } from '@gwk/core/filenames';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { cleanFilename } from '@gwk/core/text/filenames';
+import { isMachineFault } from '@gwk/core/process/machine-fault';
 import { ProxyError } from '@gwk/core/proxy/proxy-error';
 import { parse } from 'content-disposition';
 import { request, type Dispatcher } from 'undici';

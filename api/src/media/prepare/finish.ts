@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { cleanFilename } from '@gwk/core/filenames';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { cleanFilename } from '@gwk/core/text/filenames';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { createWorld, someone, toUuid, type World } from '@gwk/test/support/api/acceptance';
 import { filesIn } from '@gwk/test/support/api/internal-api';
 import { ManualClock } from '@gwk/test/support/clock';

@@ -1,7 +1,7 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { backoffDelay } from '@gwk/core/async/backoff';
-import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Logger } from '@gwk/core/process/log';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../../database/database.js';
 import type { SendNotifier } from '../../messages/send-notifier.js';
 import { extractMedia } from '../../messages/preparation.js';

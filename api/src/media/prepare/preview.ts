@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import { findFirstLink } from '../../messages/first-link.js';
 import type { MediaFiles } from '../files.js';

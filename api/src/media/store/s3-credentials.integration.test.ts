@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '@gwk/core/config/load';
-import { mediaStoreSettings } from '@gwk/core/config/media';
+import { mediaStoreSettings } from '../../config/media.js';
 import { proxySettings } from '@gwk/core/config/proxy';
 import { Proxy } from '@gwk/core/proxy/proxy';
 import { startProxy } from '@gwk/test/support/servers/proxies';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { loadConfig } from '@gwk/core/config/load';
-import { mediaStoreSettings } from '@gwk/core/config/media';
+import { mediaStoreSettings } from '../../config/media.js';
 import { ManualClock } from '@gwk/test/support/clock';
 import { findObject, freeAfterUse, resolveBucket } from './s3-reads.js';
 import { openClient } from './s3-store.js';

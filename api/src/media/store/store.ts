@@ -1,5 +1,5 @@
 import type { ConfigOf } from '@gwk/core/config/load';
-import type { mediaStoreSettings } from '@gwk/core/config/media';
+import type { mediaStoreSettings } from '../../config/media.js';
 
 export type MediaStoreConfig = ConfigOf<typeof mediaStoreSettings>;
 

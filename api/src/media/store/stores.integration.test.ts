@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { mediaStoreSettings } from '@gwk/core/config/media';
+import { mediaStoreSettings } from '../../config/media.js';
 import { loadConfig } from '@gwk/core/config/load';
 import { testMediaStore, WHOLE } from '@gwk/test/support/api/media-store';
 import { openMediaStore } from '../media.js';

@@ -1,4 +1,4 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { withTimeout } from '@gwk/core/async/timeout';
 import type { MediaStore } from './store.js';
 

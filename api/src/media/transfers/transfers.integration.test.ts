@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { fromPublicId } from '@gwk/core/ids';
-import type { ProblemBody } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { MediaOut } from '@gwk/core/resources/media';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { StandingTransfers } from '@gwk/test/support/api/standing-transfers';

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '@gwk/core/clock';
-import { Problem } from '@gwk/core/problems';
+import { Problem } from '@gwk/core/problems/problems';
 import { BufferPool } from '../../platform/buffers.js';
 import { addProgress, FIRST_CREDIT_MS, LOOK_EVERY_MS, subtractTime } from './pace.js';
 

@@ -1,5 +1,5 @@
 import type { LocalText } from '@gwk/core/language';
-import type { ProblemCode } from '@gwk/core/problems';
+import type { ProblemCode } from '@gwk/core/problems/problems';
 import { hasLeft } from '@gwk/core/states';
 import type { Message } from '../../generated/prisma/client.js';
 

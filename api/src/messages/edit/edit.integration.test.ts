@@ -1,5 +1,5 @@
-import { fromPublicId } from '@gwk/core/ids';
-import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import type { InstanceOut } from '../../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { LiveCommands } from '../../engine-commands/commands.js';

@@ -1,6 +1,6 @@
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { EDIT_FAILURES, type OutboundEdit, type TextEdit } from '@gwk/core/protocol/commands';
-import { Problem, type ProblemCode } from '@gwk/core/problems';
+import { Problem, type ProblemCode } from '@gwk/core/problems/problems';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
 import {

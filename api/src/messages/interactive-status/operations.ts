@@ -3,7 +3,7 @@ import {
   InteractiveStatusOut,
   type Device,
   type DeviceStatus,
-} from '@gwk/core/resources/interactive-status';
+} from '../../resources/interactive-status.js';
 import { RENDERINGS, type Rendering } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
 import type { DeviceCheck } from '../../generated/prisma/client.js';

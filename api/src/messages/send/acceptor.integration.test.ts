@@ -1,5 +1,5 @@
-import { newUuid } from '@gwk/core/ids';
-import { createLogger } from '@gwk/core/log';
+import { newUuid } from '@gwk/core/ids/ids';
+import { createLogger } from '@gwk/core/process/log';
 import {
   findContactId,
   createWorld,

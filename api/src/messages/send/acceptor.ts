@@ -1,8 +1,8 @@
-import { Batcher } from '@gwk/core/batcher';
-import type { Sealer } from '@gwk/core/encryption';
-import { failpoint } from '@gwk/core/failpoints';
-import type { PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import { Batcher } from '../../platform/batcher.js';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import { failpoint } from '@gwk/core/process/failpoints';
+import type { PolicyOverrides } from '../../policy/policy.js';
+import { Problem } from '@gwk/core/problems/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Database } from '../../database/database.js';

@@ -1,5 +1,5 @@
-import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { parseRecipient } from '@gwk/core/recipients';
+import { resolvePolicy, type PolicyOverrides } from '../../policy/policy.js';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import { decideBatch, type Decision, type SendRequest } from './decide.js';
 import type { Facts } from './gather.js';
 

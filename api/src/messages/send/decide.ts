@@ -1,9 +1,9 @@
-import { newUuid } from '@gwk/core/ids';
-import { decideActiveHours } from '@gwk/core/policy/active-hours';
-import { decideMassSend } from '@gwk/core/policy/mass-block';
-import { decideNewContact } from '@gwk/core/policy/new-contacts';
-import type { Policy } from '@gwk/core/policy/policy';
-import { Problem, type ProblemCode } from '@gwk/core/problems';
+import { newUuid } from '@gwk/core/ids/ids';
+import { decideActiveHours } from '../../policy/active-hours.js';
+import { decideMassSend } from '../../policy/mass-block.js';
+import { decideNewContact } from '../../policy/new-contacts.js';
+import type { Policy } from '../../policy/policy.js';
+import { Problem, type ProblemCode } from '@gwk/core/problems/problems';
 import { isSameBody } from '../../http/idempotency/store.js';
 import type { Facts, LookupKeys } from './gather.js';
 import type { Draft } from './request.js';

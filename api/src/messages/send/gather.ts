@@ -1,4 +1,4 @@
-import { exactDigits, type Recipient } from '@gwk/core/recipients';
+import { exactDigits, type Recipient } from '@gwk/core/ids/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
 import { toFields } from '../../database/model-columns.js';

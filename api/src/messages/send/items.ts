@@ -1,7 +1,7 @@
-import type { Sealer } from '@gwk/core/encryption';
-import { newUuid, parseUuidTime } from '@gwk/core/ids';
-import { normaliseText } from '@gwk/core/policy/mass-block';
-import { Problem } from '@gwk/core/problems';
+import type { Sealer } from '@gwk/core/crypto/encryption';
+import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
+import { normaliseText } from '../../policy/mass-block.js';
+import { Problem } from '@gwk/core/problems/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
 import {

@@ -1,7 +1,7 @@
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import { encodeNotified, type NotifiedMessage } from '@gwk/core/protocol/notified-messages';
-import { toAddress } from '@gwk/core/recipients';
+import { toAddress } from '@gwk/core/ids/recipients';
 import type { Database } from '../../database/database.js';
 import { openCommandKey } from '../../engine-commands/commands.js';
 import type { WriteEntry } from './write.js';

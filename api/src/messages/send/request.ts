@@ -1,6 +1,6 @@
-import { fromPublicId } from '@gwk/core/ids';
-import { Problem } from '@gwk/core/problems';
-import { EVERYBODY, parseRecipient, toNetworkId, type Recipient } from '@gwk/core/recipients';
+import { fromPublicId } from '@gwk/core/ids/ids';
+import { Problem } from '@gwk/core/problems/problems';
+import { EVERYBODY, parseRecipient, toNetworkId, type Recipient } from '@gwk/core/ids/recipients';
 import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
 import { MESSAGE_TYPES, SendMessage, extractText, type OutboundContent } from '@gwk/core/resources/message';
 import { validate } from '../../http/validate.js';

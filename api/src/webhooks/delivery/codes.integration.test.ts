@@ -1,4 +1,4 @@
-import type { Role } from '@gwk/core/roles';
+import type { Role } from '../../roles.js';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { openBrowser } from '@gwk/test/support/api/console';
 import type { TestReceiver } from '@gwk/test/support/api/deliveries';

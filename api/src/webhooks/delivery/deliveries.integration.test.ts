@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { WebhookDelivery } from '../../generated/prisma/client.js';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
-import { generateWebhookSecret } from '@gwk/core/webhook-signature';
+import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
+import { generateWebhookSecret } from '../signature.js';
 import { type Answer, DeliveryWorld, type Post } from '@gwk/test/support/api/deliveries';
 import { Webhook } from 'standardwebhooks';
 import { sealHeaders, sealWebhookSecret } from '../secrets.js';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolvesWithin } from '@gwk/core/async/timeout';
-import { InFlightSet } from '@gwk/core/in-flight-set';
-import { Batcher } from '@gwk/core/batcher';
-import { failpoint } from '@gwk/core/failpoints';
-import { toPublicId } from '@gwk/core/ids';
-import type { Logger } from '@gwk/core/log';
+import { InFlightSet } from '../../platform/in-flight-set.js';
+import { Batcher } from '../../platform/batcher.js';
+import { failpoint } from '@gwk/core/process/failpoints';
+import { toPublicId } from '@gwk/core/ids/ids';
+import type { Logger } from '@gwk/core/process/log';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Dispatcher } from 'undici';
 import type { Database } from '../../database/database.js';

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { trickle, DeliveryWorld } from '@gwk/test/support/api/deliveries';
 import { until } from '@gwk/test/support/wait';
 

@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { refreshLink } from './prepare.js';
 
 const uuid = newUuid();

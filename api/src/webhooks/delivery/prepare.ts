@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
-import { SealError, type Sealer } from '@gwk/core/encryption';
-import { ROLE_RIGHTS } from '@gwk/core/roles';
-import { signWebhook } from '@gwk/core/webhook-signature';
+import { fromPublicId, toPublicId } from '@gwk/core/ids/ids';
+import { SealError, type Sealer } from '@gwk/core/crypto/encryption';
+import { ROLE_RIGHTS } from '../../roles.js';
+import { signWebhook } from '../signature.js';
 import { mayPair } from '../../accounts/caller.js';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';

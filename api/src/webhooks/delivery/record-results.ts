@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/encryption';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../../database/database.js';
 import { Prisma } from '../../generated/prisma/client.js';
 import {

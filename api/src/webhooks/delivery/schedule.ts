@@ -1,4 +1,4 @@
-import type { DisableReason } from '@gwk/core/resources/webhook';
+import type { DisableReason } from '../../resources/webhook.js';
 
 // Pure functions: polling delay, retry schedule and disabling of endpoints (docs/webhooks.md).
 const SECOND = 1_000;

@@ -1,5 +1,5 @@
-import type { DisableReason } from '@gwk/core/resources/webhook';
-import type { Role } from '@gwk/core/roles';
+import type { DisableReason } from '../../resources/webhook.js';
+import type { Role } from '../../roles.js';
 import type { Scope } from '@gwk/core/scopes';
 import type { EndpointHealth } from './schedule.js';
 

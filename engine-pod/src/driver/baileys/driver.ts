@@ -10,7 +10,7 @@ import {
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
-import { canonicalPhone, pairNames, type LinkedNames } from '@gwk/core/recipients';
+import { canonicalPhone, pairNames, type LinkedNames } from '@gwk/core/ids/recipients';
 import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import {

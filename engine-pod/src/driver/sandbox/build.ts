@@ -1,4 +1,4 @@
-import { buildPollMenu, renderMenu } from '@gwk/core/menus/menu-text';
+import { buildPollMenu, renderMenu } from '../menu-text.js';
 import type { SentMenu, ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { ManualClock } from '@gwk/test/support/clock';
 import type { ConnectionEvent, DriverContext, Receipt } from '../driver.js';
 import { SandboxDriver } from './driver.js';

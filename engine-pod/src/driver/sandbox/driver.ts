@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboundEdit } from '@gwk/core/protocol/commands';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
-import { toNetworkId } from '@gwk/core/recipients';
+import { toNetworkId } from '@gwk/core/ids/recipients';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../clock.js';

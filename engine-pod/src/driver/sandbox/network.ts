@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { http } from '@gwk/core/node-http';
+import { http } from '@gwk/core/http/node-http';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
-import { failpoint } from '@gwk/core/failpoints';
+import { failpoint } from '@gwk/core/process/failpoints';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';

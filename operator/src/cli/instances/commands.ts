@@ -4,7 +4,7 @@ import {
   type Place,
   type OperatorDesiredState,
 } from '@gwk/core/desired-state/desired-state';
-import { canonicalJson } from '@gwk/core/canonical-json';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';

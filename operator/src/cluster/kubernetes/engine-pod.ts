@@ -1,5 +1,5 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Node, V1Pod } from '@kubernetes/client-node';
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids/ids';
 import type { EndedPod, Pod, PodIdentity, PodTemplate, WaitingReason } from '../cluster.js';
 import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
 import type { KubeObject } from './informer.js';

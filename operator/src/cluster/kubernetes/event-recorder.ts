@@ -1,6 +1,6 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
 import type { InstanceEvent, Target } from '../cluster.js';

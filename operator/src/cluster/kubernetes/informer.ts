@@ -1,6 +1,6 @@
 import { ListWatch, Watch } from '@kubernetes/client-node';
 import { backoffDelay } from '@gwk/core/async/backoff';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, type KubeClient } from '@gwk/core/kubernetes/client';
 

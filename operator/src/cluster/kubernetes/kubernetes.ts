@@ -5,7 +5,7 @@ import {
   MANIFEST_API_VERSION,
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import {
   PAIRING_ANNOTATION,
   readPairingRequest,

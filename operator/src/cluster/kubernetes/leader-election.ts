@@ -1,5 +1,5 @@
 import { CoordinationV1Api, V1MicroTime, type V1Lease, type V1LeaseSpec } from '@kubernetes/client-node';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, orNull, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 

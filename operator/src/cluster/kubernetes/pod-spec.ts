@@ -1,7 +1,7 @@
 import type { V1Pod, V1Secret } from '@kubernetes/client-node';
-import { canonicalJson } from '@gwk/core/canonical-json';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
-import { toPublicId } from '@gwk/core/ids';
+import { toPublicId } from '@gwk/core/ids/ids';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
 import type { PodPlan } from '../cluster.js';

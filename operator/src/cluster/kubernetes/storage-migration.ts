@@ -6,7 +6,7 @@ import {
 } from '@kubernetes/client-node';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import { INSTANCES, isCode, isNotFound, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { LIST_TIMEOUT_MS } from './engine-pods.js';
 import { FIELD_MANAGERS } from './names.js';
 

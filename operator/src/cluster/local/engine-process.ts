@@ -1,5 +1,5 @@
 import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { resultWithin } from '@gwk/core/async/timeout';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
@@ -92,7 +92,7 @@ function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string
 /** Report of an engine about its exit. */
 interface ExitReport {
   lastError: string | null;
-  /** Set by an engine that Node's permission model keeps from exiting with a code (core/src/exit-process.ts). */
+  /** Set by an engine that Node's permission model keeps from exiting with a code (engine-pod/src/exit-process.ts). */
   code: number | null;
 }
 

@@ -1,4 +1,4 @@
-import { type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/process/log';
 import { formatKey } from '../cluster.js';
 import type { FileManifest } from './manifest-file.js';
 import type { ManifestFile } from './manifest-folder.js';

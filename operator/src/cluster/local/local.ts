@@ -5,7 +5,7 @@ import {
   type PairingRequest,
   type PairingView,
 } from '@gwk/core/resources/pairing-request';
-import { acquireProcessLock, LockHeldError } from '@gwk/core/process-lock';
+import { acquireProcessLock, LockHeldError } from '@gwk/core/process/process-lock';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';

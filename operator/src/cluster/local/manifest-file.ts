@@ -1,5 +1,5 @@
 import { isMap, parseAllDocuments, stringify, type Document, type ParsedNode } from 'yaml';
-import { canonicalJson } from '@gwk/core/canonical-json';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { readManifest, type Manifest, type WrittenSpec } from './manifest.js';
 
 /**

@@ -12,8 +12,8 @@ import {
   MANIFEST_API_VERSION,
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
-import type { Logger } from '@gwk/core/log';
-import { canonicalJson } from '@gwk/core/canonical-json';
+import type { Logger } from '@gwk/core/process/log';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-import { canonicalJson } from '@gwk/core/canonical-json';
+import { canonicalJson } from '@gwk/core/text/canonical-json';
 import { ResourceInvalid, type NewResource } from '@gwk/core/desired-state/desired-state';
-import { toFieldErrors } from '@gwk/core/field-errors';
+import { toFieldErrors } from '@gwk/core/problems/field-errors';
 import { InstanceManifest, InstanceSpec, MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 

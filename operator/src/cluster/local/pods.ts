@@ -1,4 +1,4 @@
-import { type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/process/log';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pLimit, { type LimitFunction } from 'p-limit';

@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import { withKeyObject } from '@gwk/core/key-objects';
+import { withKeyObject } from '@gwk/core/crypto/key-objects';
 
 /**
  * Passes keys to Node as key objects in the whole process, for Baileys and libsignal too: keys in bytes took a third of

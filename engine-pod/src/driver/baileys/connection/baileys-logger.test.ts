@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { createBaileysLogger } from './baileys-logger.js';
 
 function captureLogs(work: (logger: ReturnType<typeof createBaileysLogger>) => void): unknown[] {

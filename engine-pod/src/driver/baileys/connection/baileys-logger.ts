@@ -1,5 +1,5 @@
 import type { SocketConfig } from '@whiskeysockets/baileys';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 
 type BaileysLogger = SocketConfig['logger'];
 

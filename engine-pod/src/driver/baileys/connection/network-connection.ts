@@ -12,7 +12,7 @@ import {
 } from '@whiskeysockets/baileys';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
 import { GroupDirectory } from '../groups/group-directory.js';

@@ -1,6 +1,6 @@
 import { jidDecode, type GroupMetadata, type GroupParticipant } from '@whiskeysockets/baileys';
 import type { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
-import { parseUsername } from '@gwk/core/recipients';
+import { parseUsername } from '@gwk/core/ids/recipients';
 import { namesOf } from './changes.js';
 
 export function viewGroup(group: GroupMetadata, isOwn: (jid: string) => boolean): GroupOut {

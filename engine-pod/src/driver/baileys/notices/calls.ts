@@ -6,7 +6,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { CallNotice, NoticePerson } from '@gwk/core/protocol/notices';
-import { parseRecipient } from '@gwk/core/recipients';
+import { parseRecipient } from '@gwk/core/ids/recipients';
 import { interceptEvent } from '../patches/socket-internals.js';
 import { RateLimiter } from '../rate-limiter.js';
 import { namePerson, readTime, type NoticeReporter, type NoticeServices } from './reporter.js';

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import type { Notice } from '@gwk/core/protocol/notices';
 import { NoticeReporter } from './reporter.js';
 

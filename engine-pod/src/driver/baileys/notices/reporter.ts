@@ -1,8 +1,8 @@
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
-import { pairNames, parseRecipient, parseUsername } from '@gwk/core/recipients';
+import { pairNames, parseRecipient, parseUsername } from '@gwk/core/ids/recipients';
 import { jidNormalizedUser } from '@whiskeysockets/baileys';
 import { limitName } from '../receive/normalise/text.js';
 

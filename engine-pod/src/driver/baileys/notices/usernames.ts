@@ -1,7 +1,7 @@
 import { getBinaryNodeChild, type BinaryNode, type Contact, type WASocket } from '@whiskeysockets/baileys';
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
-import { parseRecipient, parseUsername } from '@gwk/core/recipients';
+import { parseRecipient, parseUsername } from '@gwk/core/ids/recipients';
 import { interceptEvent } from '../patches/socket-internals.js';
 import { readTime, type NoticeServices } from './reporter.js';
 

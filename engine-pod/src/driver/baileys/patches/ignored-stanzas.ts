@@ -1,5 +1,5 @@
 import type { WASocket } from '@whiskeysockets/baileys';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { interceptEvent } from './socket-internals.js';
 
 /**

@@ -6,7 +6,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { Agent } from 'node:https';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { createBaileysLogger } from '../connection/baileys-logger.js';
 
 type Upload = ReturnType<typeof getWAUploadToServer>;

@@ -1,4 +1,4 @@
-import { failpoint } from '@gwk/core/failpoints';
+import { failpoint } from '@gwk/core/process/failpoints';
 import type { Clock } from '@gwk/core/clock';
 import type { WASocket } from '@whiskeysockets/baileys';
 import { getRawSocket, type RawSocket } from './socket-internals.js';

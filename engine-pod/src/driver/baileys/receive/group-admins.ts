@@ -1,6 +1,6 @@
 import { jidNormalizedUser } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { unrefClock, waitOnClock } from '../../../clock.js';
 import { SendFailure } from '../../driver.js';
 import { namesOf } from '../groups/changes.js';

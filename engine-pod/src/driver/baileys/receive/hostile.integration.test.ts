@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
 import { proto } from '@whiskeysockets/baileys';

@@ -1,5 +1,5 @@
-import { failpoint } from '@gwk/core/failpoints';
-import type { Logger } from '@gwk/core/log';
+import { failpoint } from '@gwk/core/process/failpoints';
+import type { Logger } from '@gwk/core/process/log';
 import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';

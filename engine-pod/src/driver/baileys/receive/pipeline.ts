@@ -1,5 +1,5 @@
 import type { BinaryNode, SocketConfig, WASocket } from '@whiskeysockets/baileys';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
 import type { Journal } from './journal.js';
 import type { MissingMessages } from './missing/missing-messages.js';

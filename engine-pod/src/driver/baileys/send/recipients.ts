@@ -8,7 +8,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
 import type { NetworkConnection } from '../connection/network-connection.js';
-import { phoneForms } from '@gwk/core/recipients';
+import { phoneForms } from '@gwk/core/ids/recipients';
 import { SendFailure, type FoundContact } from '../../driver.js';
 import { askNetwork } from './ask-network.js';
 import { prepareGroup } from './group-devices.js';

@@ -1,4 +1,4 @@
-import { canonicalPhone } from '@gwk/core/recipients';
+import { canonicalPhone } from '@gwk/core/ids/recipients';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /** The network knows a phone number in one form, and consumers write either. The answer of the network is the address. */

@@ -5,7 +5,7 @@ import {
   initAuthCreds,
   signedKeyPair,
 } from '@whiskeysockets/baileys';
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { Rows } from '@gwk/test/support/engine/simulated-instance';
 import '../patches/repairs.js';
 import { Journal } from '../receive/journal.js';

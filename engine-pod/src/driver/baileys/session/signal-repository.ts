@@ -8,7 +8,7 @@ import {
   type SocketConfig,
 } from '@whiskeysockets/baileys';
 import { processClock } from '@gwk/core/clock';
-import { failpoint } from '@gwk/core/failpoints';
+import { failpoint } from '@gwk/core/process/failpoints';
 import type { SessionStore } from './store.js';
 import { JOURNAL, hashCiphertext, type Journal, type JournalEntry } from '../receive/journal.js';
 import {

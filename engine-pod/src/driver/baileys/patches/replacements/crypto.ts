@@ -1,4 +1,4 @@
-import { withKeyObject } from '@gwk/core/key-objects';
+import { withKeyObject } from '@gwk/core/crypto/key-objects';
 import {
   createCipheriv as stockCipheriv,
   createDecipheriv as stockDecipheriv,

@@ -7,8 +7,8 @@ import {
   type MediaType,
   type proto,
 } from '@whiskeysockets/baileys';
-import { shortenFilename } from '@gwk/core/filenames';
-import { isMachineFault } from '@gwk/core/machine-fault';
+import { shortenFilename } from '@gwk/core/text/filenames';
+import { isMachineFault } from '@gwk/core/process/machine-fault';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
 import { IDLE_TIMEOUT_MS, type NetworkRoute } from '../../connection/network-route.js';

@@ -5,7 +5,7 @@ import {
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
-import { pairNames, parseUsername } from '@gwk/core/recipients';
+import { pairNames, parseUsername } from '@gwk/core/ids/recipients';
 import type { JournalEntry } from '../journal.js';
 import { isListJid } from '../queue/ordered-intake.js';
 import { isForApps, isInvisible } from './kinds.js';

@@ -5,7 +5,7 @@ import {
   type BinaryNode,
   type WASocket,
 } from '@whiskeysockets/baileys';
-import type { Logger } from '@gwk/core/log';
+import type { Logger } from '@gwk/core/process/log';
 import { getRawSocket, interceptEvent, type RawSocket } from '../../patches/socket-internals.js';
 import { decryptAhead } from '../decrypt/read-ahead.js';
 import type { UndecryptableMessages } from '../decrypt/undecryptable.js';

@@ -1,6 +1,6 @@
 import { isJidGroup, jidNormalizedUser, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { ReceiptFields } from '@gwk/core/resources/message';
-import { parseUsername } from '@gwk/core/recipients';
+import { parseUsername } from '@gwk/core/ids/recipients';
 import type { Receipt } from '../../../driver.js';
 import { interceptEvent } from '../../patches/socket-internals.js';
 

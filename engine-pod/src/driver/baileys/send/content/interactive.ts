@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
-import { renderMenu } from '@gwk/core/menus/menu-text';
+import { renderMenu } from '../../../menu-text.js';
 import type { Button, InteractiveContent } from '@gwk/core/resources/content';
 import type { Renderer, RenderedMessage } from './renderer.js';
 

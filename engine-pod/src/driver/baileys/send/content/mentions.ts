@@ -1,5 +1,5 @@
 import { jidDecode, jidNormalizedUser, type GroupMetadata } from '@whiskeysockets/baileys';
-import { EVERYBODY, phoneForms } from '@gwk/core/recipients';
+import { EVERYBODY, phoneForms } from '@gwk/core/ids/recipients';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure } from '../../../driver.js';
 

@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import { buildPollMenu } from '@gwk/core/menus/menu-text';
+import { buildPollMenu } from '../../../menu-text.js';
 import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { UploadedFile } from '../upload.js';
