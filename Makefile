@@ -215,5 +215,5 @@ bench-retention: build ## Measure sends while a million events expire
 	@exec node test/dist/bench/retention.js
 
 .PHONY: bench-operator
-bench-operator: build ## Measure the operator with 10,000 Instances, and on nodes as root (PART=many, PART=nodes, INSTANCES=n)
+bench-operator: build ## Measure the operator with 10,000 Instances, and on nodes as root (PART=observe, PART=many, PART=nodes, INSTANCES=n)
 	@exec node test/dist/bench/operator.js

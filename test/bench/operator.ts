@@ -1,8 +1,10 @@
 import { amongMany } from './operator/many.js';
 import { onNodes } from './operator/nodes.js';
+import { observeMany } from './operator/observe.js';
 
-/** make bench-operator: PART=many, PART=nodes (as root), or one after the other. */
+/** make bench-operator: PART=observe, PART=many, PART=nodes (as root), or one after the other. */
 const PARTS: Record<string, (say: (line: string) => void) => Promise<void>> = {
+  observe: observeMany,
   many: amongMany,
   nodes: onNodes,
 };

@@ -1,16 +1,17 @@
 import { ensureBinaries } from '../../support/kubernetes/binaries.js';
-import { pause, until, type Wait } from '../../support/wait.js';
+import { pause, until } from '../../support/wait.js';
+import { loseNodes, upgrade } from './events.js';
+import { Load } from './load.js';
 import { OperatorBench, type Usage } from './stage.js';
 
 /**
- * Measures the operator with many Instances (INSTANCES, default 10,000), on a real API server with a fake kubelet.
- * The API server, etcd, the operator and this program share the machine, so the measured times include all of them.
+ * Measures operator and API with many Instances (INSTANCES, default 10,000), on a real API server with simulated nodes.
+ * All programs share the machine, so the measured times include all of them. CPU times and counts do not depend on it.
  */
 const COUNT = Number(process.env['INSTANCES'] ?? 10_000);
 const REST_SECONDS = Number(process.env['REST_SECONDS'] ?? 60);
 const CHANGES = 100;
 const AT_ONCE = 8;
-const LIMIT_MS = 3_600_000;
 const SAY_EVERY_MS = 30_000;
 
 type Say = (line: string) => void;
@@ -19,27 +20,21 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 export async function amongMany(say: Say): Promise<void> {
   const found = await ensureBinaries(say);
   if ('missing' in found) throw new Error(found.missing);
-  const bench = await OperatorBench.start();
+  const bench = await OperatorBench.start(COUNT);
   try {
     await converge(bench, say);
     await rest(bench, say);
     await changes(bench, say);
     await failOver(bench, say);
-    await rest(bench, say);
+    await upgrade(bench, say, COUNT);
+    await loseNodes(bench, say, COUNT);
   } finally {
     await bench.stop();
   }
 }
 
-/** Give up if the operator has exited. */
-const buildWait = (bench: OperatorBench, what: string): Wait => ({
-  what,
-  timeoutMs: LIMIT_MS,
-  everyMs: 100,
-  giveUp: () => (bench.pid === undefined ? `the operator has exited:\n${bench.log()}` : undefined),
-});
-
 async function converge(bench: OperatorBench, say: Say): Promise<void> {
+  const load = new Load(bench.pids);
   const began = performance.now();
   const timer = setInterval(
     () => say(`  ${bench.readyNames.size} are ready after ${seconds(performance.now() - began)}`),
@@ -52,13 +47,14 @@ async function converge(bench: OperatorBench, say: Say): Promise<void> {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, create));
     const created = performance.now() - began;
-    await until(() => bench.readyNames.size === COUNT, buildWait(bench, 'all are ready'));
+    await until(() => bench.readyNames.size === COUNT, bench.wait('all are ready'));
     const ready = performance.now() - began;
     say(`${COUNT} Instances created in ${seconds(created)}, all ready after ${seconds(ready)}`);
   } finally {
     clearInterval(timer);
   }
-  say(`  operator: ${memory(bench.usage())}, ${bench.usage().cpu.toFixed(1)} s of CPU`);
+  say(`  CPU: ${load.describe()}`);
+  say(`  operator: ${memory(bench.usage())}`);
   await sayCalls(bench, say);
 }
 
@@ -66,9 +62,8 @@ async function sayCalls(bench: OperatorBench, say: Say): Promise<void> {
   const calls = [...(await bench.calls())].sort((a, b) => b[1] - a[1]);
   const reconciles = await bench.reconciles();
   const total = sum(calls.map(([, count]) => count));
-  const inside = sum([...bench.api.calls.values()]);
   say(
-    `  calls of the Kubernetes API: ${(total / COUNT).toFixed(1)} for an Instance, ${(total / reconciles).toFixed(1)} for a reconcile (${reconciles} of them); of the internal API: ${(inside / reconciles).toFixed(1)}`,
+    `  ${reconciles} reconciles; calls of the Kubernetes API: ${(total / COUNT).toFixed(1)} for an Instance, ${(countWrites(new Map(calls)) / COUNT).toFixed(1)} of them writes`,
   );
   for (const [name, count] of calls) say(`    ${name}: ${count}`);
 }
@@ -77,20 +72,37 @@ async function rest(bench: OperatorBench, say: Say): Promise<void> {
   // Wait until the last writes are done.
   let last = -1;
   await until(async () => last === (last = countWrites(await bench.calls())), {
-    ...buildWait(bench, 'the cluster is quiet'),
+    ...bench.wait('the cluster is quiet'),
     everyMs: 5000,
   });
-  const [before, calls] = [bench.usage(), await bench.calls()];
+  const [calls, reconciles, observed] = [
+    await bench.calls(),
+    await bench.reconciles(),
+    await observations(bench),
+  ];
+  const load = new Load(bench.pids);
   await pause(REST_SECONDS * 1000);
-  const [after, later] = [bench.usage(), await bench.calls()];
-  const written = countWrites(later) - countWrites(calls);
-  const { used, total, external } = await bench.heap();
-  const cpu = (100 * (after.cpu - before.cpu)) / REST_SECONDS;
+  const written = countWrites(await bench.calls()) - countWrites(calls);
+  const reconciled = (await bench.reconciles()) - reconciles;
+  const calledApi = (await observations(bench)) - observed;
+  const both = load.share('operator', 'API');
+  say(`at rest for ${REST_SECONDS} s: ${memory(bench.usage())} (goal: 300 MB), ${written} writes (goal: 0)`);
+  say(`  CPU: ${load.shares()}; operator and API ${both.toFixed(1)} % (goal: 20 %)`);
   say(
-    `at rest for ${REST_SECONDS} s: ${memory(after)} (goal: 300 MB), ${cpu.toFixed(1)} % of a core, ${written} writes (goal: 0)`,
+    `  ${(reconciled / REST_SECONDS).toFixed(1)} reconciles/s, ${calledApi} calls of observe; API: ${load.memory('API')}`,
   );
+  const { used, total, external } = await bench.heap();
   say(`  heap: ${used.toFixed(0)} of ${total.toFixed(0)} MB in use; ${external.toFixed(0)} MB outside of it`);
+  const [operator, api] = [await bench.metrics(), await bench.gateway.metrics()];
+  say(`  series: ${operator.samples.length} of the operator, ${api.samples.length} of the API`);
 }
+
+/** `observe` calls that the API has answered. */
+const observations = async (bench: OperatorBench): Promise<number> =>
+  (await bench.gateway.metrics()).value('gwk_internal_call_duration_seconds_count', {
+    route: '/operator/observe',
+    status: '200',
+  }) ?? 0;
 
 const memory = ({ rss, peak, own }: Usage): string =>
   `${megabytes(rss)} MB resident, ${megabytes(peak)} at most so far, ${megabytes(own)} of them its own`;
@@ -127,7 +139,7 @@ async function failOver(bench: OperatorBench, say: Say): Promise<void> {
   await bench.stopOperator();
   const began = performance.now();
   await bench.startOperator();
-  await until(async () => (await bench.reconciles()) >= COUNT, buildWait(bench, 'all were reconciled'));
+  await until(async () => (await bench.reconciles()) >= COUNT, bench.wait('all were reconciled'));
   const took = seconds(performance.now() - began);
   say(`another operator reconciled all of them ${took} after its start: ${memory(bench.usage())}`);
 }

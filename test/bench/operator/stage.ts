@@ -1,7 +1,7 @@
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 import { createLogger } from '@gwk/core/process/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { INSTANCES, isCode, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
+import { INSTANCES, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
 import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
 import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
@@ -10,8 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '@gwk/local/servers/process';
 import { TestCluster, instancePath } from '../../support/kubernetes/test-cluster.js';
+import { listProcesses } from '../../support/processes.js';
 import { baseEnvironment, GWK, Program } from '../../support/program.js';
-import { BenchInternalApi } from './internal-api.js';
+import { Exposition } from '../../support/exposition.js';
+import { ACCOUNT, BenchGateway } from './gateway.js';
+import { repeat, SimulatedNodes } from './simulated-nodes.js';
+import type { Wait } from '../../support/wait.js';
 
 export interface Usage {
   rss: number;
@@ -20,16 +24,15 @@ export interface Usage {
   cpu: number;
 }
 
-/** A real API server, a real operator process, and a fake kubelet. */
+/** Real programs (API server, etcd, `gwk operator`, `gwk api`, Postgres, Redis) and simulated nodes. */
 export class OperatorBench {
-  readonly api = new BenchInternalApi();
   readonly readyNames = new Set<string>();
-  readonly #scheduled = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
   #operatorPort = 0;
-  #internalUrl = '';
   #onInstance: (name: string, resource: InstanceResource | null) => void = () => undefined;
   namespace = '';
+  gateway!: BenchGateway;
+  nodes!: SimulatedNodes;
   #client!: KubeClient;
   #core!: CoreV1Api;
   #objects!: CustomObjectsApi;
@@ -39,7 +42,8 @@ export class OperatorBench {
 
   private constructor(readonly cluster: TestCluster) {}
 
-  static async start(): Promise<OperatorBench> {
+  /** @param instances that the nodes must have place for */
+  static async start(instances: number): Promise<OperatorBench> {
     const bench = new OperatorBench(await TestCluster.start({ own: true }));
     bench.namespace = await bench.cluster.namespace('bench');
     const kube = new KubeConfig();
@@ -47,8 +51,11 @@ export class OperatorBench {
     bench.#client = new KubeClient({ kube });
     bench.#core = bench.#client.makeApiClient(CoreV1Api, CALL_TIMEOUT_MS);
     bench.#objects = bench.#client.makeApiClient(CustomObjectsApi, CALL_TIMEOUT_MS);
+    const { namespace } = bench;
+    bench.gateway = await BenchGateway.start(namespace);
+    bench.nodes = new SimulatedNodes({ core: bench.#core, namespace, gateway: bench.gateway });
+    await bench.nodes.start(instances);
     await bench.#watch();
-    bench.#internalUrl = await bench.api.listen();
     await bench.startOperator();
     return bench;
   }
@@ -57,7 +64,7 @@ export class OperatorBench {
     await this.#program.stop();
     for (const watch of this.#watches) await watch.stop();
     await this.#client.close();
-    this.api.close();
+    await this.gateway.stop();
     await this.cluster.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -67,9 +74,9 @@ export class OperatorBench {
       apiVersion: 'gwk.dev/v1',
       kind: 'Instance',
       metadata: { name },
-      spec: { account: 'main', kind: 'sandbox' },
+      spec: { account: ACCOUNT },
     };
-    await this.#repeated(() => this.#objects.createNamespacedCustomObject({ ...this.#instancesPlace, body }));
+    await repeat(() => this.#objects.createNamespacedCustomObject({ ...this.#instancesPlace, body }));
   }
 
   get #instancesPlace() {
@@ -80,8 +87,20 @@ export class OperatorBench {
     return this.#program.pid;
   }
 
-  log(): string {
-    return this.#program.lastLines();
+  /** Processes whose CPU time matters. */
+  get pids(): Record<string, number | undefined> {
+    const { folder } = this.cluster.plane;
+    const own = listProcesses().filter(({ command }) => command.includes(folder));
+    const find = (program: string) => own.find(({ command }) => command.includes(`/${program} `))?.pid;
+    const plane = { etcd: find('etcd'), 'kube-apiserver': find('kube-apiserver') };
+    return { operator: this.pid, ...this.gateway.pids, ...plane };
+  }
+
+  /** A wait that ends if the operator has exited. */
+  wait(what: string): Wait {
+    const giveUp = () =>
+      this.pid === undefined ? `the operator has exited:\n${this.#program.lastLines()}` : undefined;
+    return { what, timeoutMs: WAIT_MS, everyMs: 100, giveUp };
   }
 
   /** Time from a change of a resource until its status reflects it. */
@@ -93,7 +112,7 @@ export class OperatorBench {
       () => {
         const body = { spec: { displayName: `Name ${Math.random()}` } };
         const patch = { ...this.#instancesPlace, name, body };
-        return this.#repeated(() => this.#objects.patchNamespacedCustomObject(patch, PATCH.merge));
+        return repeat(() => this.#objects.patchNamespacedCustomObject(patch, PATCH.merge));
       },
     );
   }
@@ -105,7 +124,7 @@ export class OperatorBench {
     return this.#seen(
       name,
       ({ status }) => status?.state === state,
-      async () => void (state = this.api.move(uid)),
+      async () => void (state = await this.gateway.move(uid)),
     );
   }
 
@@ -129,19 +148,6 @@ export class OperatorBench {
     const resource = this.#instances.get(`${this.namespace}/${name}`);
     if (!resource) throw new Error(`no Instance ${name}`);
     return resource;
-  }
-
-  /** Under load, a call without an answer may have taken effect. */
-  async #repeated(call: () => Promise<unknown>): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await call();
-        return;
-      } catch (error) {
-        if (isCode(error, 409) && attempt > 1) return;
-        if (!isCode(error, 0) || attempt === ATTEMPTS) throw error;
-      }
-    }
   }
 
   /** Resident bytes now, at most, and anonymous; CPU seconds so far. */
@@ -169,6 +175,10 @@ export class OperatorBench {
     return (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
   }
 
+  metrics(): Promise<Exposition> {
+    return Exposition.of(this.#operatorPort);
+  }
+
   /** Reconciles so far. */
   async reconciles(): Promise<number> {
     return [...(await this.#metrics()).matchAll(PASS)].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -189,10 +199,10 @@ export class OperatorBench {
     await this.#program.stop();
   }
 
-  /** Starts the operator process; `env` adds to its settings. */
-  async startOperator(env: Record<string, string> = {}): Promise<void> {
+  /** Starts the operator process; `env` adds to its settings, `version` is that of its engines. */
+  async startOperator(env: Record<string, string> = {}, version = 1): Promise<void> {
     const file = (name: string) => join(this.#folder, name);
-    writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
+    writeFileSync(file('profiles.yaml'), `default: { image: "engine:${version}" }\n`);
     this.#operatorPort = await findFreePort();
     const ready = `http://127.0.0.1:${this.#operatorPort}/readyz`;
     this.#program = new Program({
@@ -212,8 +222,10 @@ export class OperatorBench {
       GWK_OPERATOR_CLUSTER: 'kubernetes',
       GWK_OPERATOR_NAMESPACES: this.namespace,
       GWK_OPERATOR_PROFILES: profiles,
-      GWK_OPERATOR_TOKEN: 'x'.repeat(32),
-      GWK_OPERATOR_INTERNAL_URL: this.#internalUrl,
+      GWK_OPERATOR_TOKEN: this.gateway.settings.operatorToken,
+      GWK_OPERATOR_INTERNAL_URL: this.gateway.internalUrl,
+      // Each number is paired as soon as its engine runs.
+      GWK_OPERATOR_MAX_UNPAIRED_ENGINES: '100000',
       GWK_OPERATOR_HOST: '127.0.0.1',
       GWK_OPERATOR_PORT: String(this.#operatorPort),
     };
@@ -222,7 +234,6 @@ export class OperatorBench {
   async #watch(): Promise<void> {
     const log = createLogger('bench', 'error');
     const client = this.#client;
-    await this.cluster.post('/api/v1/nodes', { metadata: { name: 'bench' } });
     const pods = new Informer<RawPod, EnginePod>({
       client,
       log,
@@ -230,11 +241,7 @@ export class OperatorBench {
       list: (page) => this.#core.listNamespacedPod({ namespace: this.namespace, ...page }),
       labelSelector: ENGINE_SELECTOR,
       transform: readPod,
-      onChange: (_, pod, deleted) => {
-        if (deleted || pod.node !== null || this.#scheduled.has(pod.podUid)) return;
-        this.#scheduled.add(pod.podUid);
-        void this.#run(pod);
-      },
+      onChange: (_, pod, deleted) => this.nodes.changed(pod, deleted),
     });
     this.#instances = new Informer<InstanceResource, InstanceResource>({
       client,
@@ -252,24 +259,12 @@ export class OperatorBench {
   #instanceChanged(name: string, resource: InstanceResource | null): void {
     const ready = resource?.status?.conditions.find(({ type }) => type === 'Ready');
     if (ready?.status === 'True') this.readyNames.add(name);
+    else this.readyNames.delete(name);
     this.#onInstance(name, resource);
-  }
-
-  /** Reports what a scheduler and a kubelet would report. */
-  async #run({ shownAs, instanceId, name: engine }: EnginePod): Promise<void> {
-    const pod = { namespace: this.namespace, name: shownAs };
-    const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
-    const body = { metadata: { name: shownAs }, target };
-    await this.#repeated(() => this.#core.createNamespacedPodBinding({ ...pod, body }));
-    const state = { running: { startedAt: new Date().toISOString() } };
-    const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };
-    const status = { status: { phase: 'Running', containerStatuses: [container] } };
-    await this.#repeated(() => this.#core.patchNamespacedPodStatus({ ...pod, body: status }, PATCH.merge));
-    this.api.runs(instanceId, engine);
   }
 }
 
-const ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 60_000;
+const WAIT_MS = 3_600_000;
 const PASS = /^gwk_operator_reconciles_total\{[^}]*\} (\d+)$/gm;
 const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;
