@@ -5,7 +5,7 @@ const API_LAYERS = [
   ['public-api', 'jobs'],
   ['internal-api'],
   ['inbound', 'console'],
-  ['engines', 'webhooks', 'probes'],
+  ['engines', 'webhooks', 'probes', 'people'],
   ['live', 'media'],
   ['messages'],
   ['contacts', 'instances'],

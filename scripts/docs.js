@@ -2,14 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { renderPermissions } from '@gwk/api/openapi/permissions';
-import { CONSOLE_OPERATIONS, OPERATIONS } from '@gwk/api/public-api/operations';
 import { GENERATED_PAGES, replaceGenerated } from './pages/pages.ts';
 
 const page = (name) => new URL(`../docs/${name}`, import.meta.url);
 
-const permissions = () => [OPERATIONS, CONSOLE_OPERATIONS].map(renderPermissions).join('\n');
-for (const [name, render] of Object.entries({ ...GENERATED_PAGES, 'permissions.md': permissions }))
+for (const [name, render] of Object.entries(GENERATED_PAGES))
   writeFileSync(page(name), replaceGenerated(readFileSync(page(name), 'utf8'), render()));
 
 const gwk = fileURLToPath(new URL('../bin/gwk.js', import.meta.url));

@@ -1,6 +1,7 @@
 import { renderSettings } from './settings.ts';
 import { renderHealthRules } from './health.ts';
 import { renderMetrics } from './metrics.ts';
+import { renderPermissions } from './permissions.ts';
 import { renderProblems } from './problems.ts';
 import { renderRoles } from './roles.ts';
 
@@ -11,6 +12,7 @@ export const GENERATED_PAGES: Readonly<Record<string, () => string>> = {
   'errors.md': renderProblems,
   'health.md': renderHealthRules,
   'metrics.md': renderMetrics,
+  'permissions.md': renderPermissions,
 };
 
 /** Replaces the generated part of a page, between the two comments that also turn off its formatting. */

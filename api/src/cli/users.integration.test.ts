@@ -1,9 +1,9 @@
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { runGwk } from '@gwk/test/support/api/gwk';
 import { hashToken, newToken } from '../accounts/sessions.js';
-import { Passwords } from '../console/passwords.js';
-import { codeSubject, verifyWithinLimits } from '../console/sign-in/attempts.js';
-import { redeemHandoff } from '../console/sign-in/handoffs.js';
+import { Passwords } from '../people/passwords.js';
+import { codeSubject, verifyWithinLimits } from '../people/sign-in/attempts.js';
+import { redeemHandoff } from '../people/sign-in/handoffs.js';
 import { openDatabase, type Database } from '../database/database.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 

@@ -190,7 +190,7 @@ async function setRole(
   { account: name, role }: { account: string; role: string },
 ) {
   const { id: accountId } = await findAccount(tx, name);
-  const { endInvitations } = await import('../console/members.js');
+  const { endInvitations } = await import('../people/members.js');
   const before = await tx.member.findUnique({ where: { accountId_userId: { accountId, userId } } });
   if (before) await endInvitations(tx, before, role === 'none' ? null : { role, restricted: false });
   if (role === 'none') await tx.member.deleteMany({ where: { accountId, userId } });
@@ -217,7 +217,7 @@ async function setAdmin(
   if (on === off) throw new CommandError('give --on or --off');
   const { id } = await findUser(tx, email);
   await tx.user.update({ where: { id }, data: { isPlatformAdmin: on } });
-  const { endSentInvitations } = await import('../console/members.js');
+  const { endSentInvitations } = await import('../people/members.js');
   if (off) await endSentInvitations(tx, id);
   await audit(tx, { accountId: null, action: 'user.admin', subject: id, detail: { platform_admin: on } });
   return readShown(tx, id);
@@ -236,7 +236,7 @@ function makePassword(): string {
 
 async function resetUser(tx: Prisma.TransactionClient, email: string) {
   const { id } = await findUser(tx, email);
-  const { Passwords } = await import('../console/passwords.js');
+  const { Passwords } = await import('../people/passwords.js');
   const password = makePassword();
   const passwordHash = await new Passwords().hash(password);
   await tx.user.update({
@@ -253,7 +253,7 @@ async function resetUser(tx: Prisma.TransactionClient, email: string) {
   await tx.userSession.deleteMany({ where: { userId: id } });
   await tx.handoff.deleteMany({ where: { userId: id } });
   await tx.knownDevice.deleteMany({ where: { userId: id } });
-  const { codeSubject, forgetFailures } = await import('../console/sign-in/attempts.js');
+  const { codeSubject, forgetFailures } = await import('../people/sign-in/attempts.js');
   await forgetFailures(tx, [email.toLowerCase(), codeSubject(id)]);
   await audit(tx, { accountId: null, action: 'user.reset', subject: id });
   return { id: toPublicId('user', id), email: email.toLowerCase(), password };
@@ -266,7 +266,7 @@ async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds
     { baseUrl: apiSettings.baseUrl, consoleUrl: apiSettings.consoleUrl },
     process.env,
   );
-  const { createHandoff } = await import('../console/sign-in/handoffs.js');
+  const { createHandoff } = await import('../people/sign-in/handoffs.js');
   const validFor = parseInteger(1, MAX_HANDOFF_SECONDS)(seconds);
   await audit(tx, { accountId: null, action: 'user.handoff', subject: id, detail: { seconds: validFor } });
   return createHandoff(tx, id, { baseUrl: consoleUrl, seconds: validFor });
@@ -274,7 +274,7 @@ async function printHandoff(tx: Prisma.TransactionClient, email: string, seconds
 
 async function deleteUser(tx: Prisma.TransactionClient, email: string) {
   const { id } = await findUser(tx, email);
-  const { endInvitations, endSentInvitations } = await import('../console/members.js');
+  const { endInvitations, endSentInvitations } = await import('../people/members.js');
   for (const member of await tx.member.findMany({ where: { userId: id } }))
     await endInvitations(tx, member, null);
   await tx.user.delete({ where: { id } });

@@ -7,7 +7,7 @@ import type { Account } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
 import { readUsage, viewAccount } from '../accounts/account-view.js';
-import { listFactors } from './sign-in/sessions.js';
+import { listFactors } from '../people/sign-in/sessions.js';
 
 const PATH = '/console/api/account';
 

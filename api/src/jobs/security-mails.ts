@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids/ids';
 import type { Logger } from '@gwk/core/process/log';
 import type { Language } from '../resources/console/session.js';
-import { renderSecurityNotice, type SecurityNotice } from '../console/mails.js';
+import { renderSecurityNotice, type SecurityNotice } from '../people/mails.js';
 import type { Database } from '../database/database.js';
 import type { AuditEntry } from '../generated/prisma/client.js';
 import { MailError, type Mailer } from '../mail/mailer.js';

@@ -1,5 +1,4 @@
-import { renderTable } from '@gwk/core/markdown-table';
-import { ROLE_RIGHTS, ROLES, type Role } from '../roles.js';
+import { ROLE_RIGHTS, type Role } from '../roles.js';
 import type { Scope } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
 
@@ -46,26 +45,4 @@ function mayCallInAccount(
   function hasRight(rights: readonly string[]): boolean {
     return [person ?? scope, orScope].some((right) => right && rights.includes(right));
   }
-}
-
-const COLUMNS: readonly [name: string, caller: CallerKind][] = [
-  ...ROLES.map((role): [string, CallerKind] => [role, { role }]),
-  ['restricted admin', { role: 'admin', restricted: true }],
-  ['platform administrator', 'platform administrator'],
-  ['nobody', 'nobody'],
-];
-
-/** Renders a table of docs/permissions.md. */
-export function renderPermissions(operations: readonly Operation[]): string {
-  const rows = operations.map((operation) => [
-    `\`${operation.method} ${operation.path}\``,
-    nameRights(operation),
-    ...COLUMNS.map(([, caller]) => (mayCall(operation, caller) ? 'yes' : '')),
-  ]);
-  return renderTable(['Operation', 'Right', ...COLUMNS.map(([name]) => name)], rows);
-}
-
-function nameRights({ person, scope, orScope, unrestricted }: Operation): string {
-  const rights = [person ?? scope ?? 'anyone', orScope].filter((right) => right !== undefined);
-  return rights.map((right) => `\`${right}\``).join(' or ') + (unrestricted ? ', all instances' : '');
 }

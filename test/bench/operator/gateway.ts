@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import { join } from 'node:path';
 import pg from 'pg';
 import {

@@ -1,4 +1,4 @@
-import { createLogger } from '@gwk/core/log';
+import { createLogger } from '@gwk/core/process/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import { API_GROUP, API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 import { createInternalApiClient } from '@gwk/operator/controller/internal-api-client';

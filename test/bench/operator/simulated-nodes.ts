@@ -1,5 +1,5 @@
 import type { CoreV1Api } from '@kubernetes/client-node';
-import { newUuid } from '@gwk/core/ids';
+import { newUuid } from '@gwk/core/ids/ids';
 import type { EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
 import { isCode, PATCH } from '@gwk/core/kubernetes/client';
 import type { EnginePod } from '@gwk/operator/cluster/kubernetes/engine-pod';

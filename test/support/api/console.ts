@@ -1,7 +1,7 @@
 import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { Role } from '@gwk/api/roles';
 import type { SessionOut } from '@gwk/api/resources/console/session';
-import { Passwords } from '@gwk/api/console/passwords';
+import { Passwords } from '@gwk/api/people/passwords';
 import { deriveCsrfToken, hashToken, newToken } from '@gwk/api/accounts/sessions';
 import type { Answer, Sending } from './client.js';
 import type { TestAccount, TestApi } from './test-api.js';
