@@ -60,7 +60,7 @@ const CITATION = /\((see )?(the )?(design|spec)\b[^)]*\)/i;
 /** Uses in an ordinary sense or a promised name: path, text, reason. */
 const ALLOWED = [
   [/^docs\/architecture\.md$/, /\bdoorbell\b/i, 'the one sentence that explains the picture'],
-  [/^core\/src\/log\.ts$/, /^(DestinationStream|destination)$/, 'names of pino'],
+  [/^core\/src\/process\/log\.ts$/, /^(DestinationStream|destination)$/, 'names of pino'],
   [/^core\/src\/proxy\/socks-tunnel\.ts$/, /^destination$/, 'name of socks'],
   [/./, /\bof (course|these|those)\b.*\?$/i, 'a question'],
 ];
