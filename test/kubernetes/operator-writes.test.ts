@@ -9,6 +9,7 @@ const MANAGED = { 'app.kubernetes.io/managed-by': 'gwk-operator' };
 const VALUES = {
   ...MINIMAL_VALUES,
   proxy: { existingSecret: 'way-out' },
+  networkPolicy: { proxy: [{ ipBlock: { cidr: '192.0.2.1/32' } }] },
   engine: { profiles: { default: {}, meshed: { serviceAccountName: 'engines' } } },
 };
 const ONLY_OWN = 'the operator may write only its own Secrets and pods';
@@ -177,9 +178,7 @@ describeOnKubernetes(
     test('a pod without the label of engines, or of another name, is refused', async () => {
       const unlabelled = await create(engine(undefined, { labels: {} }));
       expect([unlabelled.status, unlabelled.body.message]).toEqual([422, expect.stringContaining(ONLY_OWN)]);
-      const mount = () => ({
-        volumes: [{ name: 'credentials', secret: { secretName: 'databases-0a1b2c3d4e' } }],
-      });
+      const mount = withVolume({ secret: { secretName: 'databases-0a1b2c3d4e' } });
       const renamed = await create(engine(mount, { name: 'databases' }));
       expect([renamed.status, renamed.body.message]).toEqual([422, expect.stringContaining(ONLY_MOUNTS)]);
     });
