@@ -116,7 +116,7 @@ describeChart('a proxy', () => {
     const values = { ...WITH_PROXY, media: WITH_BUCKET.media };
     expect(listReaching(values, '93.184.216.34', 80)).toEqual([]);
     // Those of the Kubernetes API, whose address the chart cannot know.
-    expect(listReaching(values, '93.184.216.34', 443)).toEqual(['api', 'operator', 'secrets']);
+    expect(listReaching(values, '93.184.216.34', 443)).toEqual(['api', 'operator', 'secrets', 'test']);
   });
 
   test('is reached with the address from its Secret, in no pod as text', () => {
