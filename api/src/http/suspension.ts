@@ -1,7 +1,7 @@
 import { Problem } from '@gwk/core/problems/problems';
 
 /**
- * The rule of a suspended account for each operation that changes something: nothing new begins, and what exists
+ * The rule of a suspended account for each operation that changes something: nothing new begins or is sent, and what exists
  * can be read, reduced and protected. `own`: the operation decides itself, because its order of problems is documented, or
  * because the caller has no account yet.
  */
@@ -16,26 +16,29 @@ const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   startPairing: 'refused',
   logoutInstance: 'works',
   restartInstance: 'works',
-  markRead: 'works',
-  showPresence: 'works',
+  markRead: 'refused',
+  showPresence: 'refused',
   sendMessage: 'own',
   editMessage: 'own',
   reactToMessage: 'own',
+  // Takes a message back, and adds none.
   deleteMessage: 'works',
   createWebhookEndpoint: 'refused',
   testWebhookEndpoint: 'refused',
-  updateWebhookEndpoint: 'works',
+  // Works only to disable it: a new URL would be a new receiver.
+  updateWebhookEndpoint: 'own',
   deleteWebhookEndpoint: 'works',
   // A secret that leaked must be replaced.
   rotateWebhookSecret: 'works',
-  retryFailedWebhookDeliveries: 'works',
-  retryWebhookDelivery: 'works',
+  retryFailedWebhookDeliveries: 'refused',
+  retryWebhookDelivery: 'refused',
   createKey: 'refused',
   revokeKey: 'works',
   createInvitation: 'refused',
   revokeInvitation: 'works',
   acceptInvitation: 'own',
-  updateMember: 'works',
+  // A change can give rights. `removeMember` takes all of them.
+  updateMember: 'refused',
   removeMember: 'works',
   createAlertContact: 'refused',
   sendAlertContactCode: 'refused',
@@ -78,7 +81,7 @@ export const findRule = (name: string): 'refused' | 'works' | 'own' | undefined 
 
 export const listRules = (): string[] => Object.keys(WHILE_SUSPENDED);
 
-/** @throws Problem `account-suspended` if the operation makes something new */
+/** @throws Problem `account-suspended` if the operation makes or sends something new */
 export function checkSuspension({ name }: { name: string }, { suspended }: { suspended: boolean }): void {
   if (suspended && findRule(name) === 'refused') throw newSuspensionProblem();
 }
@@ -86,7 +89,7 @@ export function checkSuspension({ name }: { name: string }, { suspended }: { sus
 export const newSuspensionProblem = (): Problem =>
   new Problem('account-suspended', {
     detail: {
-      pt: 'A conta está suspensa; nada novo pode ser criado.',
-      en: 'The account is suspended; nothing new can be created.',
+      pt: 'A conta está suspensa; nada novo pode ser criado ou enviado.',
+      en: 'The account is suspended; nothing new can be created or sent.',
     },
   });

@@ -65,6 +65,29 @@ describe('while the account is suspended', () => {
     expect(outcome(await browser.call(method, path, { body }))).toBe('account-suspended');
   });
 
+  test('a key disables an endpoint, and changes nothing else of it', async () => {
+    await api.db.account.update({ where: { id: account.id }, data: { suspendedAt: null } });
+    const given = { url: 'https://example.org/old' };
+    const before = await api.clientOf(account);
+    const { id } = (await before.call<{ id: string }>('POST', '/v1/webhook-endpoints', { body: given })).body;
+    await suspend(account);
+    // Of another key, because the API caches the account of a key for 2 s.
+    const client = await api.clientOf(account);
+    const change = async (body: object) =>
+      outcome(await client.call('PATCH', `/v1/webhook-endpoints/${id}`, { body }));
+    const additions = [
+      { url: 'https://example.org/new' },
+      { enabled: true },
+      { enabled: false, url: 'https://example.org/new' },
+      { instance_ids: [] },
+      {},
+    ];
+    for (const body of additions) expect(await change(body)).toBe('account-suspended');
+    expect(await change({ enabled: false })).toBe(200);
+    const { body } = await client.call('GET', `/v1/webhook-endpoints/${id}`);
+    expect(body).toMatchObject({ ...given, enabled: false });
+  });
+
   test('an owner still creates no number by the session, and reads', async () => {
     const browser = await openBrowser(api, account);
     await suspend(account);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { toPublicId } from '@gwk/core/ids/ids';
 import {
   DeliveryListQuery,
@@ -14,6 +15,7 @@ import type { Caller } from '../accounts/caller.js';
 import type { PageRange } from '../database/keyset-pages.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation, type Call } from '../http/operation.js';
+import { newSuspensionProblem } from '../http/suspension.js';
 import { findDelivery, listDeliveries, retryDelivery, sendTest } from './deliveries.js';
 import {
   canReplayEndpoint,
@@ -89,12 +91,14 @@ export const webhookOperations = [
     method: 'PATCH',
     path: '/v1/webhook-endpoints/{endpoint_id}',
     summary: 'Change a webhook endpoint',
+    description: 'A suspended account can only disable it, by `enabled: false` alone.',
     scope: 'webhooks:write',
     status: 200,
     body: WebhookEndpointUpdate,
     result: WebhookEndpointOut,
-    problems: ['invalid-webhook-url'],
+    problems: ['account-suspended', 'invalid-webhook-url'],
     async handle({ caller, params, body, services }) {
+      if (caller.suspended && !isDeepStrictEqual(body, { enabled: false })) throw newSuspensionProblem();
       const row = await updateEndpoint(services, caller, params['endpoint_id']!, body);
       return { status: 200, body: endpointOut(row) };
     },

@@ -41,7 +41,7 @@ export const PROBLEMS = {
   'account-suspended': {
     status: 403,
     title: 'Account suspended',
-    when: 'The account is suspended: it can read, but neither send nor create anything (keys, numbers, pairings, endpoints, invitations, members, alert contacts, uploads).',
+    when: 'The account is suspended: it can read, reduce and delete, but neither send nor add anything (keys, numbers, pairings, endpoints, repeated deliveries, invitations, members, alert contacts, uploads).',
     then: 'Contact support. Queued messages keep waiting, and expire.',
   },
   'validation-error': {
