@@ -21,6 +21,7 @@ import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
 import type { Services } from '../http/services.js';
+import { newSuspensionProblem } from '../http/suspension.js';
 import { findInstance } from '../accounts/find-instance.js';
 import { decideProjection, lockAccountByName, projectResource } from './projection.js';
 import type { Rejection } from './validate.js';
@@ -201,6 +202,8 @@ function toProblem({ reason, message }: Rejection, kind: InstanceKind): Problem 
       return new Problem(kind === 'sandbox' ? 'sandbox-limit-reached' : 'instance-limit-reached');
     case 'InvalidSpec':
       return new Problem('validation-error', { errors: [{ path: '', code: 'custom', message }] });
+    case 'AccountSuspended':
+      return newSuspensionProblem();
     case 'Deleted':
     case 'AccountNotAllowed':
       return new Problem('not-found');

@@ -78,10 +78,17 @@ export async function decideProjection(
   return { verdict: validateResource(resource, seen), seen };
 }
 
+interface LockedAccount {
+  id: string;
+  namespaces: string[];
+  maxInstances: number | null;
+  isSuspended: boolean;
+}
+
 /** Reads and locks the account until the end of the transaction. Sends do not wait for this lock. */
 export async function lockAccountByName(tx: Prisma.TransactionClient, name: string) {
-  const [row] = await tx.$queryRaw<{ id: string; namespaces: string[]; maxInstances: number | null }[]>`
-    SELECT id, namespaces, max_instances AS "maxInstances" FROM accounts WHERE name = ${name} FOR NO KEY UPDATE`;
+  const [row] = await tx.$queryRaw<LockedAccount[]>`
+    SELECT id, namespaces, max_instances AS "maxInstances", suspended_at IS NOT NULL AS "isSuspended" FROM accounts WHERE name = ${name} FOR NO KEY UPDATE`;
   return row ?? null;
 }
 

@@ -32,7 +32,7 @@ const row = (fields: Partial<KnownInstance> = {}): KnownInstance => ({
 });
 
 const createObserved = (fields: Partial<Observed> = {}): Observed => ({
-  account: { id: 'acme-id', namespaces: [], maxInstances: 10 },
+  account: { id: 'acme-id', namespaces: [], maxInstances: 10, isSuspended: false },
   apiNamespace: 'gwk',
   own: null,
   namesake: null,
@@ -42,6 +42,7 @@ const createObserved = (fields: Partial<Observed> = {}): Observed => ({
   ...fields,
 });
 
+const suspended = { id: 'acme-id', namespaces: [], maxInstances: 10, isSuspended: true };
 const own = (name: string) => ({ name, labels: { [ID_LABEL]: ID } });
 
 test.each<[string, InstanceResource, Observed, object]>([
@@ -61,7 +62,9 @@ test.each<[string, InstanceResource, Observed, object]>([
   [
     'ignores a label in another namespace',
     resource({}, { ...own(`ins-${'a'.repeat(32)}`), namespace: 'shop' }),
-    createObserved({ account: { id: 'acme-id', namespaces: ['shop'], maxInstances: 10 } }),
+    createObserved({
+      account: { id: 'acme-id', namespaces: ['shop'], maxInstances: 10, isSuspended: false },
+    }),
     { do: 'create', id: null },
   ],
   [
@@ -111,6 +114,29 @@ test.each<[string, InstanceResource, Observed, object]>([
     resource({}, { namespace: 'shop' }),
     createObserved(),
     { do: 'reject', reason: 'AccountNotAllowed' },
+  ],
+  [
+    'rejects a new resource of a suspended account',
+    resource(),
+    createObserved({ account: suspended }),
+    {
+      do: 'reject',
+      reason: 'AccountSuspended',
+      message: 'account "acme" is suspended, and gets no new instance',
+      id: null,
+    },
+  ],
+  [
+    'updates the row of a suspended account',
+    resource(),
+    createObserved({ account: suspended, own: row() }),
+    { do: 'update', id: UUID },
+  ],
+  [
+    'finds the rows of a suspended account in a cluster restored from its manifests',
+    resource({}, { generation: 1 }),
+    createObserved({ account: suspended, namesake: row({ resourceGeneration: 40n }) }),
+    { do: 'update', id: UUID },
   ],
   [
     'rejects a change of account',

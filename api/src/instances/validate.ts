@@ -10,7 +10,7 @@ import { MAX_SANDBOXES } from '../resources/instance.js';
 export type KnownInstance = Pick<Instance, 'id' | 'accountId' | 'kind' | 'resourceGeneration' | 'deletedAt'>;
 
 export interface Observed<Row extends KnownInstance = KnownInstance> {
-  account: { id: string; namespaces: string[]; maxInstances: number } | null;
+  account: { id: string; namespaces: string[]; maxInstances: number; isSuspended: boolean } | null;
   /** Namespace in which the API creates resources: always allowed, and the only one whose id labels are trusted. */
   apiNamespace: string;
   /** Row with this uid. */
@@ -65,6 +65,10 @@ function judgeNew(resource: InstanceResource, seen: Observed): Verdict {
   if (labelled) {
     if (labelled.deletedAt) return rejected('Deleted', 'the instance was deleted', labelled);
     return rejected('NameTaken', 'another instance has the id of the label', null);
+  }
+  if (seen.account!.isSuspended) {
+    const message = `account "${resource.spec.account}" is suspended, and gets no new instance`;
+    return rejected('AccountSuspended', message, null);
   }
   const refused = judgeContent(resource, seen, null) ?? judgeLimits(resource, seen);
   return refused ?? { do: 'create', id: labelledId(resource, seen.apiNamespace) };

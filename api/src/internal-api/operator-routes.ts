@@ -11,6 +11,7 @@ import type {
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
+import type { Instance } from '../generated/prisma/client.js';
 import { ANSWER_MS, openSession, type Asked } from '../instances/pairing/open.js';
 import { isOpen } from '../instances/pairing/view.js';
 import { readPairings, type PairingState } from '../instances/pairing/watch.js';
@@ -89,25 +90,32 @@ async function issueToken({ database }: InternalDeps, instanceId: string, pod: s
   return token;
 }
 
-/** Returns the present state of a pairing without waiting. Opens a session first if the operator requests one. */
+/**
+ * Returns the present state of a pairing without waiting. Opens a session first if the operator requests one. A suspended
+ * account opens none, and each answer says so, because the operator requests a session only once.
+ */
 async function pairForCluster(
   deps: InternalDeps,
   { instance_id: id, open }: OperatorRequest<'pair'>,
 ): Promise<OperatorResponse<'pair'>> {
-  if (open) await openFor(deps, id, open);
+  const where = { id, deletedAt: null };
+  const row = await deps.database.instance.findFirst({ where, include: { account: true } });
+  if (!row) throw new RefusalError('gone');
+  const isSuspended = row.account.suspendedAt !== null;
+  if (open && !isSuspended) await openFor(deps, row, open);
   const pairing = (await readPairings(deps.database, deps.sealer, [id])).get(id);
   if (!pairing) throw new RefusalError('gone');
-  return shown(pairing);
+  const view = shown(pairing);
+  return isSuspended && !view.open ? { ...view, error: 'the account is suspended' } : view;
 }
 
 /** A paired instance gets no session; its state shows it. */
-async function openFor(deps: InternalDeps, id: string, asked: Asked): Promise<void> {
+async function openFor(deps: InternalDeps, row: Instance, asked: Asked): Promise<void> {
   const { database: db, sealer, live } = deps;
-  const row = await db.instance.findFirst({ where: { id, deletedAt: null } });
-  if (!row) throw new RefusalError('gone');
+  const { id, accountId } = row;
   try {
     const session = await openSession({ db, sealer }, id, asked);
-    await audit(db, { actor: 'cluster', accountId: row.accountId, action: 'instance.pair', subject: id });
+    await audit(db, { actor: 'cluster', accountId, action: 'instance.pair', subject: id });
     // An engine that starts later, or misses the command, finds the session with its lease.
     void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
   } catch (error) {

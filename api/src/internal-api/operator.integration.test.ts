@@ -80,6 +80,47 @@ test('refuses a resource with a reason', async () => {
   expect(projection).toMatchObject({ accepted: false, reason: 'AccountNotAllowed' });
 });
 
+describe('of a suspended account', () => {
+  const suspend = (suspendedAt: Date | null) =>
+    internalApi.world.database.account.update({
+      where: { id: internalApi.world.accountId },
+      data: { suspendedAt },
+    });
+  afterEach(() => suspend(null));
+  const web = (name: string): InstanceResource => {
+    const given = resource(name);
+    return { ...given, spec: { ...given.spec, kind: 'web' } };
+  };
+
+  test('refuses a new resource until the suspension ends, and keeps the others', async () => {
+    const known = web('before-suspension');
+    await project(known);
+    await suspend(new Date());
+    const given = web('during-suspension');
+    const refused = { accepted: false, reason: 'AccountSuspended', facts: null };
+    expect(await internalApi.operator.call('project', { resource: given })).toMatchObject(refused);
+    const where = { resourceUid: given.metadata.uid };
+    expect(await internalApi.world.database.instance.count({ where })).toBe(0);
+    await project({ ...known, metadata: { ...known.metadata, generation: 2 } });
+    await suspend(null);
+    await project(given);
+  });
+
+  test('opens no pairing, and says so as long as the operator asks', async () => {
+    const { id: instance_id } = await project(web('pair-suspended'));
+    const pair = (open: { method: 'qr'; phone: null } | null) =>
+      internalApi.operator.call('pair', { instance_id, open });
+    await suspend(new Date());
+    for (const open of [{ method: 'qr', phone: null } as const, null])
+      expect(await pair(open)).toMatchObject({ open: false, error: 'the account is suspended' });
+    expect(
+      await internalApi.world.database.pairingSession.count({ where: { instanceId: instance_id } }),
+    ).toBe(0);
+    await suspend(null);
+    expect(await pair({ method: 'qr', phone: null })).toMatchObject({ open: true, error: null });
+  });
+});
+
 test('removal cancels queued messages, refuses the engine, and cleans up Redis once the engine has ended', async () => {
   const given = resource('third');
   const { id } = await project(given);

@@ -29,6 +29,7 @@ export type InstanceFacts = z.infer<typeof InstanceFacts>;
 
 export const REJECTION_REASONS = [
   'AccountNotAllowed',
+  'AccountSuspended',
   'NameTaken',
   'InstanceLimitReached',
   'InvalidSpec',
