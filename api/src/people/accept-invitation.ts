@@ -56,8 +56,9 @@ const acceptInvitation = operation({
 
 /** @throws Problem `invitation-invalid` */
 async function findInvitation({ db }: Services, token: string): Promise<Invitation> {
+  const hash = hashToken(token);
   const found = await db.invitation.findFirst({
-    where: { tokenHash: hashToken(token), expiresAt: { gt: new Date() } },
+    where: { OR: [{ tokenHash: hash }, { emailedHash: hash }], expiresAt: { gt: new Date() } },
   });
   if (!found) throw new Problem('invitation-invalid');
   return found;

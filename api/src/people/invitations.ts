@@ -19,7 +19,7 @@ import { makeLink } from './links.js';
 import { renderInvitation } from './mails.js';
 import { checkOwners } from './members.js';
 import { isAllowed } from './oidc/decide.js';
-import { countInvitationMail } from './sign-in/attempts.js';
+import { countInvitationMail, forgetAttempt } from './sign-in/attempts.js';
 import { PRIVATE } from './sign-in/sessions.js';
 
 const PATH = '/console/api/invitations';
@@ -57,7 +57,7 @@ const createInvitation = operation({
   path: PATH,
   summary: 'Invite a person',
   description:
-    'The link is valid once, for 7 days. With an SMTP server it is e-mailed to the person too, at most once an hour. Another invitation of the same e-mail replaces the former one. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
+    'The link is valid once, for 7 days. With an SMTP server it is e-mailed to the person too, at most once an hour. Another invitation of the same e-mail replaces the former one and its link; an e-mailed link stays valid until the next e-mail. An account invites at most 100 persons in 24 hours. Only owners invite owners, who have all instances. A restricted person manages only invitations within the own instances.',
   scope: null,
   person: 'members:write',
   status: 201,
@@ -66,12 +66,12 @@ const createInvitation = operation({
   result: CreatedInvitation,
   maxWorkMs: MAIL_TIMEOUT_MS + 5_000,
   async handle({ caller, session, body: { email, role, instance_ids }, services }) {
-    const { db, config } = services;
+    const { db, config, mailer } = services;
     checkOwners(session!, [role]);
     checkDomain(services, email);
     const { accountId } = caller;
     const token = newToken();
-    const row = await db.$transaction(async (tx) => {
+    const { row, mail } = await db.$transaction(async (tx) => {
       const instances = await readRestriction(tx, caller, instance_ids);
       checkOwnerReach(role, instances !== null);
       await checkDailyLimit(tx, accountId);
@@ -81,24 +81,28 @@ const createInvitation = operation({
         throw new Problem('already-member');
       }
       const id = newUuid();
+      const tokenHash = hashToken(token);
+      const attempt = mailer && (await countInvitationMail(tx, email));
       const given = {
         id,
         role,
         restricted: instances !== null,
         instanceIds: instances ?? [],
-        tokenHash: hashToken(token),
+        tokenHash,
+        ...(attempt !== null && { emailedHash: tokenHash }),
         createdAt: new Date(),
         expiresAt: new Date(Date.now() + VALID_MS),
       };
       await audit(tx, byCaller(caller, 'invitation.create', id, { email, role }));
-      return tx.invitation.upsert({
+      const row = await tx.invitation.upsert({
         where: { accountId_email: { accountId, email } },
         create: { accountId, email, ...given },
         update: given,
       });
+      return { row, mail: { attempt, formerHash: former?.emailedHash ?? null } };
     });
     const url = makeLink(findConsoleUrl(config), 'invitation', { token });
-    const emailed = await sendInvitation(services, row, { by: session!.userId, url });
+    const emailed = await sendInvitation(services, row, { ...mail, by: session!.userId, url });
     return { status: 201, body: { ...view(row), url, emailed }, headers: PRIVATE };
   },
 });
@@ -162,17 +166,27 @@ async function checkDailyLimit(tx: Prisma.TransactionClient, accountId: string):
   throw new Problem('rate-limited', { retryAfter: limiting.seconds, detail });
 }
 
+interface InvitationMail {
+  /** User id of the inviter. */
+  by: string;
+  url: string;
+  /** Null: the person got an invitation within the last hour, or there is no SMTP server. */
+  attempt: string | null;
+  /** Digest of the token that was e-mailed before. */
+  formerHash: Invitation['emailedHash'];
+}
+
 /**
  * E-mails the link, at most once an hour to a person. The inviter can copy it from the answer otherwise.
  * @returns null without an SMTP server
  */
 async function sendInvitation(
   { db, mailer, log, provider, config }: Services,
-  { id, email, accountId, role }: Invitation,
-  { by, url }: { by: string; url: string },
+  { id, email, accountId, role, tokenHash }: Invitation,
+  { by, url, attempt, formerHash }: InvitationMail,
 ): Promise<boolean | null> {
   if (!mailer) return null;
-  if (!(await countInvitationMail(db, email))) return false;
+  if (attempt === null) return false;
   const account = await db.account.findUniqueOrThrow({ where: { id: accountId } });
   const inviter = await db.user.findUniqueOrThrow({ where: { id: by } });
   const invited = await db.user.findUnique({ where: { email } });
@@ -182,13 +196,17 @@ async function sendInvitation(
   const text = renderInvitation(language, given, url);
   try {
     await mailer.send({ to: email, id: `invitation-${id}`, ...text }, MAIL_TIMEOUT_MS);
-    return true;
   } catch (error) {
     if (!(error instanceof MailError)) throw error;
     const { code, status } = error;
     log.warn({ code, status, invitation_id: toPublicId('invitation', id) }, 'invitation not sent');
+    await forgetAttempt(db, attempt);
+    // The link of the e-mail before stays valid.
+    const where = { accountId, email, emailedHash: tokenHash };
+    await db.invitation.updateMany({ where, data: { emailedHash: formerHash } });
     return false;
   }
+  return true;
 }
 
 const view = (row: Invitation): z.output<typeof InvitationOut> => ({

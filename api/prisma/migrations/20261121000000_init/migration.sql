@@ -194,6 +194,7 @@ CREATE TABLE "invitations" (
     "restricted" BOOLEAN NOT NULL DEFAULT false,
     "instance_ids" UUID[],
     "token_hash" BYTEA NOT NULL UNIQUE,
+    "emailed_hash" BYTEA UNIQUE,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(3) NOT NULL
 );

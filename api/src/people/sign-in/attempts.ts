@@ -139,17 +139,22 @@ export async function countResetRequest(db: Queryable, email: string, client: st
   return beyond.length === 0;
 }
 
-/** Counts an invitation that is about to be e-mailed. @returns whether the person got none within the last hour */
-export async function countInvitationMail(db: Queryable, email: string): Promise<boolean> {
+/**
+ * Counts an invitation that is about to be e-mailed, in a transaction: of two at once, only the first is e-mailed.
+ * @returns id of the attempt; null: the person got an invitation within the last hour
+ */
+export async function countInvitationMail(
+  tx: Prisma.TransactionClient,
+  email: string,
+): Promise<string | null> {
   const subject = hashSubject(`invitation:${email}`);
-  // No address: the limit is of the invited person, for all inviters.
-  const id = await insertAttempt(db, { subject, address: '', minutes: INVITATIONS_PER_EMAIL.minutes });
-  const reached = await readReached(db, [
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`invitation ${email}`}, 0))`;
+  const reached = await readReached(tx, [
     selectReached(INVITATIONS_PER_EMAIL, Prisma.sql`subject = ${subject}`),
   ]);
-  const isBeyond = reached.some((limit) => limit.isBeyond);
-  if (isBeyond) await forgetAttempt(db, id);
-  return !isBeyond;
+  if (reached.length > 0) return null;
+  // No address: the limit is of the invited person, for all inviters.
+  return insertAttempt(tx, { subject, address: '', minutes: INVITATIONS_PER_EMAIL.minutes });
 }
 
 async function insertAttempt(
@@ -180,7 +185,7 @@ const selectReached = ({ name, failures, minutes }: Limit, condition: Prisma.Sql
    ORDER BY at DESC OFFSET ${failures - 1} LIMIT 2)`;
 
 /** Deletes an attempt that does not count. */
-async function forgetAttempt(db: Queryable, id: string): Promise<void> {
+export async function forgetAttempt(db: Queryable, id: string): Promise<void> {
   await db.$executeRaw`DELETE FROM sign_in_failures WHERE id = ${id}::uuid`;
 }
 

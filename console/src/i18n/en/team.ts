@@ -12,7 +12,7 @@ export const team = {
   emailed:
     'An e-mail with the link is on its way. You can also send this link yourself. It works once, for 7 days, and is shown only now.',
   notEmailed:
-    'No e-mail was sent, because the person got one within the last hour or the server did not accept it. Send this link to the person yourself. It works once, for 7 days, and is shown only now.',
+    'No e-mail was sent, because the person got one within the last hour or the server did not accept it. Send this link to the person yourself. It works once, for 7 days, and is shown only now. A link that this account has e-mailed to the person before works too.',
   link: 'Send this link to the person. It works once, for 7 days, and is shown only now.',
   remove: 'Remove',
   removeTitle: 'Remove {{name}} from the account?',

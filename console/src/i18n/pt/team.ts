@@ -12,7 +12,7 @@ export const team = {
   emailed:
     'Um e-mail com o link está a caminho. Você também pode enviar este link. Ele funciona uma vez, por 7 dias, e só é mostrado agora.',
   notEmailed:
-    'Nenhum e-mail foi enviado, porque a pessoa recebeu um na última hora ou o servidor não o aceitou. Envie você este link à pessoa. Ele funciona uma vez, por 7 dias, e só é mostrado agora.',
+    'Nenhum e-mail foi enviado, porque a pessoa recebeu um na última hora ou o servidor não o aceitou. Envie você este link à pessoa. Ele funciona uma vez, por 7 dias, e só é mostrado agora. Um link que esta conta já enviou à pessoa por e-mail também funciona.',
   link: 'Envie este link à pessoa. Ele vale uma vez, por 7 dias, e só aparece agora.',
   remove: 'Remover',
   removeTitle: 'Remover {{name}} da conta?',
