@@ -33,7 +33,7 @@ const NEEDS = { smoke: GATEWAY, kubernetes: CLUSTER, chart: CLUSTER };
 
 /**
  * jest reads every word after --selectProjects as the name of a project. Here words without such a project are paths:
- * `jest --selectProjects unit core/src/policy`.
+ * `jest --selectProjects unit api/src/policy`.
  */
 function otherPaths() {
   const option = process.argv.findIndex((word) => /^--selectProjects(=|$)/.test(word));

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../support/program.js';
+import { isInRepository } from './repository-files.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const page = read('CONTRIBUTING.md');
@@ -30,12 +31,23 @@ const entries = new Set(readdirSync(ROOT));
 /** Code that is a path of this repository, and not a command or an identifier. */
 const isPath = (code: string): boolean =>
   code !== '.' && /^[\w./-]+$/.test(code) && entries.has(code.split('/')[0]!);
+/** Paths in code and in the commands of blocks. */
+const pathsIn = (text: string): string[] => {
+  const blocks = [...text.matchAll(/^```\w*\n([^]*?)^```/gm)].map(([, block]) => block!);
+  return [...codeIn(text), ...blocks].flatMap((code) => code.split(/\s+/)).filter(isPath);
+};
 const links = [...page.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link!);
 
 test('names only files and folders that exist', () => {
-  const paths = [...codeIn(page).filter(isPath), ...links];
+  const paths = [...pathsIn(page), ...links];
   expect(paths.length).toBeGreaterThan(60);
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  expect(paths.filter((path) => !isInRepository(path))).toEqual([]);
+});
+
+test.each(['test/README.md', 'jest.config.js'])('commands in %s name only paths that exist', (file) => {
+  const paths = pathsIn(read(file));
+  expect(paths.length).toBeGreaterThan(0);
+  expect(paths.filter((path) => !isInRepository(path))).toEqual([]);
 });
 
 const guides = readGuides();
