@@ -32,10 +32,7 @@ export type QueryRows = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
 export type Call = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>;
 
 /** A client or a transaction. */
-export type Queryable = Pick<
-  PrismaClient,
-  '$queryRawUnsafe' | '$executeRawUnsafe' | '$queryRaw' | '$executeRaw'
->;
+export type Queryable = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>;
 
 export interface DatabaseOptions {
   url: string;

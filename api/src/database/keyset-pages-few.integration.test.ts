@@ -1,6 +1,7 @@
 import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
-import type { Database, Queryable } from './database.js';
+import type { Prisma } from '../generated/prisma/client.js';
+import type { Database } from './database.js';
 
 /**
  * An owner with few rows is listed by an index of the owner, which reads only the owner's rows of a day. The primary key has
@@ -52,7 +53,7 @@ test.each<[sentence: string, table: string, call: string]>([
   ['failed deliveries', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', 'failed', NULL`],
 ])('%s: reads only the rows of the owner', async (_, table, call) => {
   const all = `'${lowestUuidAt(0)}', '${lowestUuidAt(Date.now() + 86_400_000)}', ${LIMIT}`;
-  const rowsRead = async (tx: Queryable): Promise<number> => {
+  const rowsRead = async (tx: Prisma.TransactionClient): Promise<number> => {
     const [row] = await tx.$queryRawUnsafe<{ read: number }[]>(
       `SELECT (sum(s.seq_tup_read) + sum(coalesce(s.idx_tup_fetch, 0)))::integer AS read
        FROM pg_stat_xact_all_tables s WHERE s.relname LIKE '${table}\\_%'`,
