@@ -88,7 +88,7 @@ async function createUser(
   { name, password }: Given,
 ): Promise<User> {
   const { email } = invitation;
-  if (isWeak(password, email)) throw new Problem('weak-password');
+  if (await isWeak(password, email)) throw new Problem('weak-password');
   const passwordHash = await services.passwords.hash(password);
   return services.db.$transaction(async (tx) => {
     const id = newUuid();

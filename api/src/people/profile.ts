@@ -77,7 +77,7 @@ const changePassword = operation({
       );
       if (!isRight) throw new Problem('invalid-credentials');
     } else await requireRecentSignIn(db, session!);
-    if (isWeak(body.password, user.email)) throw new Problem('weak-password');
+    if (await isWeak(body.password, user.email)) throw new Problem('weak-password');
     const passwordHash = await passwords.hash(body.password);
     await db.$transaction(async (tx) => {
       await tx.user.update({ where: { id: userId }, data: { passwordHash } });

@@ -75,7 +75,7 @@ export const CONSOLE_PROBLEMS = {
   'weak-password': {
     status: 422,
     title: 'Weak password',
-    when: 'A new password has less than 12 characters, is the e-mail or a part of it, repeats few characters, is a common password, or is one word with digits around it.',
+    when: 'A new password has less than 12 characters, repeats few characters, or has little beside common words, the names of the e-mail, rows of keys, and digits around a word.',
     then: 'Choose a longer password, for example some words that do not belong together.',
   },
   'csrf-failed': {

@@ -231,8 +231,8 @@ export const PROBLEM_DETAILS = {
     en: 'You already have 20 passkeys; remove one first.',
   },
   'weak-password': {
-    pt: 'A senha precisa de 12 caracteres. Não pode ser o e-mail, uma senha comum ou uma só palavra com números, nem repetir poucos caracteres.',
-    en: 'The password needs 12 characters. It may not be the e-mail, a common password or a single word with digits, nor repeat few characters.',
+    pt: 'A senha precisa de 12 caracteres. Não pode repetir poucos caracteres nem ter pouco além de palavras comuns, do e-mail, de teclas em sequência e de números em volta de uma palavra.',
+    en: 'The password needs 12 characters. It may not repeat few characters, nor have little beside common words, the e-mail, rows of keys, and digits around a word.',
   },
   'csrf-failed': {
     pt: 'O cabeçalho X-CSRF-Token está ausente ou não pertence à sessão.',

@@ -47,7 +47,7 @@ const resetPassword = operation({
   async handle({ body: { token, password }, services: { db, passwords, sessions, config } }) {
     requirePasswords(config);
     const user = await findReset(db, token);
-    if (isWeak(password, user.email)) throw new Problem('weak-password');
+    if (await isWeak(password, user.email)) throw new Problem('weak-password');
     const passwordHash = await passwords.hash(password);
     await setPassword(db, { token, user, passwordHash });
     sessions.clear();

@@ -132,7 +132,7 @@ export const problems = {
     handoff: 'The link was used already or is too old. Request another one.',
     invitation: 'The invitation was used, withdrawn, or is older than 7 days. Ask for another one.',
     password:
-      'Use at least 12 characters: some words that do not belong together, not your e-mail, not a common password or one word with digits.',
+      'Use at least 12 characters: some words that do not belong together, not only common words, your e-mail or one word with digits.',
     reload: 'The page is out of date. Load it again, then repeat the change.',
     origin: 'Open the console at its own address.',
     notFound: 'It was deleted, or you may not see it. Go back to the list.',

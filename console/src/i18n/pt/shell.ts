@@ -130,7 +130,7 @@ export const problems = {
     handoff: 'O link já foi usado ou é antigo demais. Peça outro.',
     invitation: 'O convite foi usado, cancelado ou tem mais de 7 dias. Peça outro.',
     password:
-      'Use pelo menos 12 caracteres: algumas palavras que não combinam, não o seu e-mail, nem uma senha comum ou uma só palavra com números.',
+      'Use pelo menos 12 caracteres: algumas palavras que não combinam, e não apenas palavras comuns, o seu e-mail ou uma só palavra com números.',
     reload: 'A página está desatualizada. Carregue de novo e repita a alteração.',
     origin: 'Abra o console no endereço dele.',
     notFound: 'Foi excluído, ou você não pode vê-lo. Volte para a lista.',
