@@ -2,7 +2,7 @@ import type { ProblemBody } from '@gwk/core/problems/problems';
 import type { SessionOut } from '../../resources/console/session.js';
 import { setUpTotp } from '@gwk/test/support/api/authenticator';
 import type { Answer } from '@gwk/test/support/api/client';
-import { Browser, browserOf, createUser, PASSWORD } from '@gwk/test/support/api/console';
+import { addMember, Browser, browserOf, createUser, PASSWORD } from '@gwk/test/support/api/console';
 import { sampleOf } from '@gwk/test/support/api/console-world';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
@@ -45,6 +45,22 @@ test.each(ofPlatform)('$name without a factor: mfa-not-verified', async ({ opera
   const browser = await browserOf(api, await newAdmin());
   const { method, path, body } = sampleOf(operation);
   expect(outcome(await browser.call(method, path, { body }))).toBe('mfa-not-verified');
+});
+
+test('an administrator without a factor learns only of the own accounts', async () => {
+  const admin = await newAdmin();
+  const browser = await browserOf(api, admin);
+  const own = await api.account();
+  await addMember(api, own, { userId: admin.id, role: 'viewer' });
+  const list = async () => {
+    const session = await browser.call<SessionOut>('GET', '/console/api/session');
+    const path = `/console/api/session/accounts?search=${encodeURIComponent(account.name)}`;
+    const found = await browser.call<{ data: SessionOut['accounts'] }>('GET', path);
+    return [session.body.accounts, found.body.data].map((accounts) => accounts.map(({ name }) => name));
+  };
+  expect(await list()).toEqual([[own.name], []]);
+  await setUpTotp(browser);
+  expect(await list()).toEqual([expect.arrayContaining([own.name, account.name]), [account.name]]);
 });
 
 test('with a factor everything opens', async () => {

@@ -136,15 +136,16 @@ const searchAccounts = operation({
   method: 'GET',
   path: `${PATH}/accounts`,
   summary: 'Find an account that the person may use',
-  description: 'At most 50, by name. The session lists no more of them.',
+  description:
+    'At most 50, by name. The session lists no more of them. An administrator of the platform without a required second factor finds only the own accounts.',
   scope: null,
   person: 'signed-in',
   status: 200,
   query: z.object({ search: accountSearch() }),
   result: AccountSearchOut,
-  async handle({ session, query: { search }, services: { db } }) {
-    const user = await db.user.findUniqueOrThrow({ where: { id: session!.userId } });
-    return { status: 200, body: { data: await listAccounts(db, user, search) }, headers: PRIVATE };
+  async handle({ session, query: { search }, services }) {
+    const user = await services.db.user.findUniqueOrThrow({ where: { id: session!.userId } });
+    return { status: 200, body: { data: await listAccounts(services, user, search) }, headers: PRIVATE };
   },
 });
 

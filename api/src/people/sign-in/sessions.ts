@@ -194,7 +194,7 @@ export async function viewSession(
   });
   if (!found) throw new Problem('unauthorized');
   const { user, ...session } = found;
-  const accounts = await listAccounts(db, user);
+  const accounts = await listAccounts({ db, config }, user);
   const idleAt = session.lastSeenAt.getTime() + IDLE_HOURS * HOUR_MS;
   return {
     user: viewUser(user),
@@ -222,13 +222,18 @@ export function viewUser(user: Prisma.UserGetPayload<typeof WITH_PASSKEY>): Sess
   };
 }
 
-/** Accounts that a person may use, with the rights there. */
+/**
+ * Accounts that a person may use, with the rights there. An administrator of the platform without a required second factor
+ * learns only of the own ones.
+ */
 export async function listAccounts(
-  db: Database,
-  { id, isPlatformAdmin }: User,
+  { db, config }: Pick<Services, 'db' | 'config'>,
+  user: User,
   search?: string,
 ): Promise<SessionOut['accounts']> {
-  const usable = isPlatformAdmin ? {} : { members: { some: { userId: id } } };
+  const { id, isPlatformAdmin } = user;
+  const lacksFactor = config.adminMfa && isPlatformAdmin && (await listFactors(db, user)).length === 0;
+  const usable = isPlatformAdmin && !lacksFactor ? {} : { members: { some: { userId: id } } };
   const rows = await db.account.findMany({
     where: { AND: [usable, matchAccounts(search)] },
     include: { members: { where: { userId: id }, include: { instances: true } } },
