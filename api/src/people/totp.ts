@@ -13,6 +13,9 @@ const PATH = '/console/api/profile/totp';
 /** The proof of the person that the start needs holds for the confirmation, too. */
 const CONFIRM_MS = 5 * 60_000;
 
+/** The code of a removal also proves the person for another factor, which an account may require. */
+const REPLACE_MS = 10 * 60_000;
+
 const startTotp = operation({
   name: 'startTotp',
   method: 'POST',
@@ -94,7 +97,8 @@ const removeTotp = operation({
   method: 'POST',
   path: `${PATH}/remove`,
   summary: 'Remove the second factor and its backup codes',
-  description: 'With a code of the app or a backup code. Wrong codes are limited as in a sign-in.',
+  description:
+    'With a code of the app or a backup code. Wrong codes are limited as in a sign-in. The person may set up another factor within 10 minutes, also after a sign-in by password.',
   scope: null,
   person: 'signed-in',
   status: 204,
@@ -109,7 +113,11 @@ const removeTotp = operation({
     await db.$transaction(async (tx) => {
       const { count } = await tx.user.updateMany({
         where: { id: userId, totpSealed: user.totpSealed },
-        data: { totpSealed: null, totpConfirmedAt: null },
+        data: {
+          totpSealed: null,
+          totpConfirmedAt: null,
+          factorSetUpUntil: new Date(Date.now() + REPLACE_MS),
+        },
       });
       if (count === 0) return;
       await tx.backupCode.deleteMany({ where: { userId } });

@@ -91,6 +91,30 @@ test('the password alone sets up no first factor, by an app or a passkey', async
   );
 });
 
+test('a removal with a code lets the person set up another factor for 10 minutes', async () => {
+  const admin = await newAdmin();
+  const setUntil = (factorSetUpUntil: Date | null) =>
+    api.db.user.update({ where: { id: admin.id }, data: { factorSetUpUntil } });
+  await setUntil(new Date(Date.now() + 60_000));
+  const browser = new Browser(api);
+  expect(outcome(await browser.signIn(admin.email))).toBe(200);
+  const { app } = await setUpTotp(browser);
+  await setUntil(null);
+  const remove = async (code: string) =>
+    outcome(await browser.call('POST', `${SETUP}/remove`, { body: { code } }));
+  const readUntil = async () =>
+    (await api.db.user.findUniqueOrThrow({ where: { id: admin.id } })).factorSetUpUntil;
+  expect(await remove(app.wrongCode())).toBe('invalid-code');
+  expect(await readUntil()).toBeNull();
+  expect(await remove(app.code(1))).toBe(204);
+  expect((await readUntil())!.getTime() - Date.now()).toBeLessThanOrEqual(600_000);
+  const start = async (by: Browser) =>
+    outcome(await by.call('POST', SETUP, { body: { password: PASSWORD } }));
+  expect(await start(browser)).toBe(200);
+  await setUntil(new Date());
+  expect(await start(browser)).toBe('mfa-needs-link');
+});
+
 test('other people need no factor', async () => {
   const browser = new Browser(api);
   const { body } = await browser.signIn((await createUser(api)).email);

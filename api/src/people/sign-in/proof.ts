@@ -42,8 +42,8 @@ export async function provePerson(
 
 /**
  * A person who knows only the password must not pass the rule of an account, or that for administrators of the platform,
- * with a factor of their own. So the first factor
- * needs a sign-in by a link, an invitation or the provider, or a new password by a link or an administrator.
+ * with a factor of their own. So the first factor needs a sign-in by a link, an invitation or the provider, a new password
+ * by a link or an administrator, or the removal of the former factor with a code.
  * @throws Problem `mfa-needs-link`
  */
 export async function checkFirstFactor(
