@@ -78,14 +78,29 @@ test('a person learns of an own API key without expiry, and not of others', asyn
   expect(server.mails[0]!.subject).toBe(`Mudança na conta ${account.name}`);
 });
 
-test('a person learns once a day that the sign-in is locked', async () => {
+test('a person learns once in 24 hours that the sign-in is locked, also during a long attack', async () => {
   const user = await createUser(api);
-  const entry = { actor: 'anyone', action: 'user.sign-in-locked', subject: user.id, detail: {} };
-  await api.db.auditEntry.create({ data: { id: newUuid(), ...entry } });
-  await api.db.auditEntry.create({ data: { id: newUuid(), ...entry } });
-  const text =
-    'Houve muitas tentativas de acesso erradas com o seu usuário, e por isso elas estão bloqueadas por';
-  expect(await readMails()).toEqual([expect.stringContaining(`${user.email}: ${text}`)]);
+  const lock = () =>
+    api.db.auditEntry.create({
+      data: { id: newUuid(), actor: 'anyone', action: 'user.sign-in-locked', subject: user.id, detail: {} },
+    });
+  await lock();
+  await lock();
+  expect(await readMails()).toEqual([
+    expect.stringContaining(`${user.email}: Houve muitas tentativas de acesso erradas com o seu usuário.`),
+  ]);
+  expect(server.mails[0]).toMatchObject({
+    subject: 'Acesso bloqueado',
+    text: expect.stringContaining('defina uma nova senha'),
+  });
+  await lock();
+  expect(await readMails()).toHaveLength(1);
+  // The locks before are younger than 24 hours, and only the mail is older.
+  const lockMailedAt = new Date(Date.now() - 24 * 3_600_000 - 1);
+  await api.db.user.update({ where: { id: user.id }, data: { lockMailedAt, passwordHash: null } });
+  await lock();
+  expect(await readMails()).toHaveLength(2);
+  expect(server.mails[1]!.text).toContain('avise um administrador');
 });
 
 test('all owners learn of a new owner', async () => {
@@ -107,4 +122,11 @@ test('a mail that cannot be sent is logged without its address', async () => {
   const line = lines.find((one) => one.includes('security mail not sent'))!;
   expect(JSON.parse(line)).toMatchObject({ level: 'warn', action: 'user.totp-set' });
   expect(line).not.toContain(browser.user.email);
+  const { id } = browser.user;
+  const entry = { id: newUuid(), actor: 'anyone', action: 'user.sign-in-locked', subject: id, detail: {} };
+  await api.db.auditEntry.create({ data: entry });
+  await pass();
+  expect(lines.some((one) => one.includes('user.sign-in-locked'))).toBe(true);
+  // So the next lock sends a mail.
+  expect((await api.db.user.findUniqueOrThrow({ where: { id } })).lockMailedAt).toBeNull();
 });

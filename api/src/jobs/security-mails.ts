@@ -1,26 +1,27 @@
 import { newUuid } from '@gwk/core/ids/ids';
 import type { Logger } from '@gwk/core/process/log';
 import type { Language } from '../resources/console/session.js';
-import { renderSecurityNotice, type SecurityNotice } from '../people/mails.js';
+import { renderLockNotice, renderSecurityNotice, type SecurityNotice } from '../people/mails.js';
 import type { Database } from '../database/database.js';
-import type { AuditEntry } from '../generated/prisma/client.js';
+import type { AuditEntry, User } from '../generated/prisma/client.js';
 import { MailError, type Mailer } from '../mail/mailer.js';
 import type { Job } from '../platform/job.js';
 
 const MAX_WAITING = 1_000;
 const AT_ONCE = 20;
 const MAX_OWNERS = 20;
+const LOCK_MAIL_MS = 24 * 3_600_000;
 
 type NamedChange = Pick<AuditEntry, 'id' | 'action' | 'actor' | 'subject' | 'accountId' | 'detail'>;
 
 interface Wanted {
-  kind: SecurityNotice;
+  kind: SecurityNotice | 'locked';
   /** The person of the change; null: the owners of the account. */
   userId: string | null;
   accountId: string | null;
 }
 
-const OF_PERSON: Readonly<Record<string, SecurityNotice>> = {
+const OF_PERSON: Readonly<Record<string, Wanted['kind']>> = {
   'user.totp-set': 'factor',
   'user.passkey-add': 'passkey',
   'user.password': 'password',
@@ -44,6 +45,10 @@ export function decideNotice({
   if (role !== 'owner' || (action !== 'member.join' && action !== 'member.update')) return null;
   return { kind: 'owner', userId: null, accountId };
 }
+
+/** Strangers can cause a lock every few minutes, so the person gets one mail in 24 h. A mail that was not sent does not count. */
+const isToldOfLock = ({ lockMailedAt }: User): boolean =>
+  lockMailedAt !== null && lockMailedAt.getTime() > Date.now() - LOCK_MAIL_MS;
 
 /**
  * Mails people about changes of the audit log that a thief of a session or password would make. The changes wait in memory,
@@ -75,28 +80,26 @@ export class SecurityMails {
     const { db, mailer, log } = this.given;
     const wanted = decideNotice(entry)!;
     if (wanted.kind === 'key' && !(await this.#isWithoutEnd(entry.subject))) return;
-    if (wanted.kind === 'locked' && (await this.#isRepeated(entry))) return;
     const { accountId, kind, userId } = wanted;
     const account = accountId === null ? null : await db.account.findUnique({ where: { id: accountId } });
     const where =
       userId === null ? { members: { some: { accountId: accountId!, role: 'owner' } } } : { id: userId };
-    for (const { email, language } of await db.user.findMany({ where, take: MAX_OWNERS })) {
-      const text = renderSecurityNotice(language as Language, kind, account?.name ?? null);
+    for (const user of await db.user.findMany({ where, take: MAX_OWNERS })) {
+      if (kind === 'locked' && isToldOfLock(user)) continue;
+      const language = user.language as Language;
+      const text =
+        kind === 'locked'
+          ? renderLockNotice(language, { canReset: user.passwordHash !== null })
+          : renderSecurityNotice(language, kind, account?.name ?? null);
       try {
-        await mailer.send({ to: email, id: `security-${newUuid()}`, ...text });
+        await mailer.send({ to: user.email, id: `security-${newUuid()}`, ...text });
+        if (kind === 'locked')
+          await db.user.updateMany({ where: { id: user.id }, data: { lockMailedAt: new Date() } });
       } catch (error) {
         if (!(error instanceof MailError)) throw error;
         log.warn({ code: error.code, status: error.status, action: entry.action }, 'security mail not sent');
       }
     }
-  }
-
-  /** Strangers can cause a lock every few minutes, so one mail a day. */
-  async #isRepeated({ id, action, subject }: NamedChange): Promise<boolean> {
-    const [earlier] = await this.given.db.$queryRaw<unknown[]>`
-      SELECT 1 FROM audit_entries WHERE subject = ${subject} AND action = ${action} AND id < ${id}::uuid
-        AND id >= gwk_lowest_id(now() - interval '1 day') LIMIT 1`;
-    return earlier !== undefined;
   }
 
   async #isWithoutEnd(id: string): Promise<boolean> {

@@ -73,8 +73,8 @@ export function renderReset(language: Language, url: string): MailText {
       };
 }
 
-/** Changes that give a lasting way in, and locks of the sign-in. */
-export type SecurityNotice = 'factor' | 'passkey' | 'password' | 'key' | 'owner' | 'locked';
+/** Changes that give a lasting way in. */
+export type SecurityNotice = 'factor' | 'passkey' | 'password' | 'key' | 'owner';
 
 const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>>>> = {
   'pt-BR': {
@@ -83,8 +83,6 @@ const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>
     password: 'A senha do seu usuário foi trocada.',
     key: 'O seu usuário criou uma chave de API que não expira.',
     owner: 'Há um novo proprietário.',
-    locked:
-      'Houve muitas tentativas de acesso erradas com o seu usuário, e por isso elas estão bloqueadas por algum tempo.',
   },
   en: {
     factor: 'A second factor was set up for your user.',
@@ -92,7 +90,6 @@ const NOTICES: Readonly<Record<Language, Readonly<Record<SecurityNotice, string>
     password: 'The password of your user was changed.',
     key: 'Your user created an API key that does not expire.',
     owner: 'There is a new owner.',
-    locked: 'Too many sign-ins of your user failed, so sign-ins are locked for some time.',
   },
 };
 
@@ -117,6 +114,31 @@ export function renderSecurityNotice(
         paragraphs: [
           what,
           'Se você não esperava por isso, encerre as suas sessões no perfil, veja o registro de auditoria e avise um administrador.',
+        ],
+      };
+}
+
+/** @param canReset the sign-in page mails a link for a new password, which also ends a lock */
+export function renderLockNotice(language: Language, { canReset }: { canReset: boolean }): MailText {
+  return language === 'en'
+    ? {
+        language,
+        subject: 'Sign-in locked',
+        paragraphs: [
+          'Too many sign-ins of your user failed, so its sign-ins are locked for 15 minutes, or up to 24 hours after many failures.',
+          canReset
+            ? 'If it was not you, ask for a link on the sign-in page and set a new password. That also ends the lock of the password.'
+            : 'If it was not you, tell an administrator.',
+        ],
+      }
+    : {
+        language,
+        subject: 'Acesso bloqueado',
+        paragraphs: [
+          'Houve muitas tentativas de acesso erradas com o seu usuário. O acesso está bloqueado por 15 minutos, ou por até 24 horas depois de muitos erros.',
+          canReset
+            ? 'Se não foi você, peça um link na página de entrada e defina uma nova senha. Isso também encerra o bloqueio da senha.'
+            : 'Se não foi você, avise um administrador.',
         ],
       };
 }

@@ -128,6 +128,7 @@ CREATE TABLE "users" (
     "totp_confirmed_at" TIMESTAMPTZ(3),
     "totp_step" BIGINT NOT NULL DEFAULT 0,
     "factor_set_up_until" TIMESTAMPTZ(3),
+    "lock_mailed_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     CHECK (totp_confirmed_at IS NULL OR totp_sealed IS NOT NULL)
 );
