@@ -44,6 +44,31 @@ describeWithChromium('a sign-in link in a browser with a session', () => {
     await page.context().close();
   });
 
+  test('asks also after the session could not be read at first', async () => {
+    const page = await stage.signIn({ locale: 'en' });
+    const { question, go } = TEXTS.en;
+    const redeemed: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') redeemed.push(request.url());
+    });
+    await page.route('**/console/api/session', (route) =>
+      route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{}' }),
+    );
+    const link = await stage.handoff(OTHER);
+    await page.goto('about:blank');
+    await page.goto(link);
+    const retry = page.getByRole('button', { name: 'Retry' });
+    await retry.waitFor();
+    await page.unroute('**/console/api/session');
+    await retry.click();
+    await page.getByText(question).waitFor();
+    expect(redeemed).toEqual([expect.stringMatching(/\/handoff\/person$/)]);
+    await page.getByRole('button', { name: go }).click();
+    await page.getByRole('navigation').first().waitFor();
+    expect(stage.faults).toEqual([]);
+    await page.context().close();
+  });
+
   test('of the same person asks nothing', async () => {
     const page = await stage.signIn({ locale: 'en' });
     await page.goto('about:blank');

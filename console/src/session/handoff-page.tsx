@@ -14,10 +14,20 @@ import { redeemHandoff, showHandoff, type Session } from './session-api';
 export default function HandoffPage() {
   const { t } = useTranslation();
   const [fragment] = useState(() => new URLSearchParams(location.hash.slice(1)));
-  const { data, error } = useSessionQuery();
+  const { data, error, refetch } = useSessionQuery();
   useEffect(() => history.replaceState(history.state, '', location.pathname), []);
-  if (data === undefined && !error) return <Loader aria-label={t('common.loading')} />;
-  return <Handoff fragment={fragment} session={data ?? null} />;
+  if (data !== undefined) return <Handoff fragment={fragment} session={data} />;
+  if (!error) return <Loader aria-label={t('common.loading')} />;
+  // There may be a session, which the link would end without a question.
+  return (
+    <EntryLayout>
+      <Title order={1} size="h2">
+        {t('handoff.title')}
+      </Title>
+      <ProblemAlert error={error} />
+      <Button onClick={() => void refetch()}>{t('common.retry')}</Button>
+    </EntryLayout>
+  );
 }
 
 /**
