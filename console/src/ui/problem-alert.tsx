@@ -3,10 +3,11 @@ import { IconAlertCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { ApiError } from '../api/problem';
+import { formatDuration } from './duration';
 
 /** Shows an error: its title, the advice, the invalid fields and the request id. Nothing without an error. */
 export function ProblemAlert({ error }: { error: Error | null | undefined }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const { account } = useParams();
   if (!error) return null;
   if (!(error instanceof ApiError)) {
@@ -21,7 +22,9 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
       variant="light"
     >
       <Stack gap={6}>
-        <Text size="sm">{t(adviceOf(error), { seconds: error.retryAfterSeconds ?? 0 })}</Text>
+        <Text size="sm">
+          {t(adviceOf(error), { duration: formatDuration(error.retryAfterSeconds ?? 0, i18n.language) })}
+        </Text>
         {error.code === 'mfa-not-verified' && account !== undefined && (
           <Anchor size="sm" component={Link} to={`/${account}/profile`}>
             {t('shell.profile')}

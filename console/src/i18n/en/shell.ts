@@ -118,7 +118,7 @@ export const problems = {
       'You are not a member of this account. Ask one of its owners or administrators for an invitation.',
     suspended:
       'The account is suspended. It can read, but neither send nor create anything. Contact the operator of this gateway.',
-    wait: 'Wait {{seconds}} seconds, then try again.',
+    wait: 'Wait {{duration}}, then try again.',
     credentials: 'Check e-mail and password.',
     passwordsOff: 'Sign in with the provider of your organization.',
     factorLink:

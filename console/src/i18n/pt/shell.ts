@@ -116,7 +116,7 @@ export const problems = {
     noAccount: 'Você não é membro desta conta. Peça um convite a um proprietário ou administrador dela.',
     suspended:
       'A conta está suspensa: pode ler, mas não enviar nem criar nada. Fale com o operador deste gateway.',
-    wait: 'Espere {{seconds}} segundos e tente de novo.',
+    wait: 'Espere {{duration}} e tente de novo.',
     credentials: 'Confira o e-mail e a senha.',
     passwordsOff: 'Entre com o provedor da sua organização.',
     factorLink:
