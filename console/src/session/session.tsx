@@ -38,10 +38,7 @@ export type Right = AccountAccess['scopes'][number] | AccountAccess['permissions
 export const allows = ({ scopes, permissions }: AccountAccess, right: Right): boolean =>
   [...scopes, ...permissions].includes(right);
 
-/**
- * Whether the account, or the gateway of administrators of the platform, requires a second factor that the user does not
- * have: only the profile is open.
- */
+/** Whether the account, or the gateway, requires a second factor that the user does not have: only the profile is open. */
 export const lacksSecondFactor = (session: Session, access?: AccountAccess): boolean =>
   (session.requires_mfa || access?.requires_mfa === true) &&
   !session.user.has_totp &&

@@ -32,14 +32,14 @@ export const CONSOLE_PROBLEMS = {
   },
   'mfa-not-verified': {
     status: 409,
-    title: 'Account requires a second factor',
-    when: 'The account requires a second factor of its members, or the gateway of administrators of the platform, and the person has none. Also: a person without one requires it of all members.',
+    title: 'Second factor not set up',
+    when: 'The account, or the gateway, requires a second factor, and the person has none. Also: a person without one requires it of all members.',
     then: 'Set up the second factor in the profile.',
   },
   'mfa-needs-link': {
     status: 403,
     title: 'Second factor needs a link',
-    when: 'An account of the person, or the gateway of administrators of the platform, requires a second factor. The person has none, and signed in with the password alone. Otherwise anybody who knows the password could pass the rule.',
+    when: 'An account of the person, or the gateway, requires a second factor. The person has none, and signed in with the password alone. Otherwise anybody who knows the password could pass the rule.',
     then: 'Ask for a link that sets a new password and sign in within 30 minutes, or ask an administrator for `gwk user handoff` or `gwk user reset`.',
   },
   'mfa-setup-not-started': {
