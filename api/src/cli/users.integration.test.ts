@@ -66,6 +66,23 @@ test('takes all accounts away from an administrator of the platform, and gives t
   expect(entries.map(({ detail }) => detail)).toEqual([{ platform_admin: false }, { platform_admin: true }]);
 });
 
+test('names the way to a second factor that the gateway requires of administrators', async () => {
+  const environment = { DATABASE_URL: database.url, GWK_API_CONSOLE_ADMIN_MFA: 'on' };
+  const run = (...args: string[]) => runGwk(['user', ...args], environment);
+  const hint = expect.stringContaining('gwk user handoff bia@example.org --seconds 600');
+  expect((await run('create', 'bia@example.org', '--platform-admin')).json).toMatchObject({ hint });
+  expect((await run('admin', 'bia@example.org', '--off')).json).not.toHaveProperty('hint');
+  expect((await run('admin', 'bia@example.org', '--on')).json).toMatchObject({ hint });
+  expect((await gwk('user', 'admin', 'bia@example.org', '--on')).json).not.toHaveProperty('hint');
+  const { id: userId } = await db.user.findUniqueOrThrow({ where: { email: 'bia@example.org' } });
+  await db.user.update({
+    where: { id: userId },
+    data: { totpSealed: new Uint8Array(1), totpConfirmedAt: new Date() },
+  });
+  expect((await run('admin', 'bia@example.org', '--on')).json).not.toHaveProperty('hint');
+  await db.user.delete({ where: { id: userId } });
+});
+
 test('gives rights to a known user only with --existing and a role', async () => {
   const create = (...args: string[]) => gwk('user', 'create', 'bo@example.org', ...args);
   expect((await create('--existing', '--account', 'acme', '--role', 'viewer')).error).toContain('not found');

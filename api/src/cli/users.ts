@@ -149,7 +149,7 @@ async function createUser(tx: Prisma.TransactionClient, email: string, creation:
   const detail = { email, ...(platformAdmin && { platform_admin: true }) };
   await audit(tx, { accountId: null, action: 'user.create', subject: row.id, detail });
   if (account !== undefined) await setRole(tx, row, { account, role: creation.role ?? 'owner' });
-  return readShown(tx, row.id);
+  return { ...(await readShown(tx, row.id)), ...(platformAdmin && (await adviseFactor(tx, row))) };
 }
 
 /**
@@ -215,12 +215,24 @@ async function setAdmin(
   { on = false, off = false }: { on?: boolean | undefined; off?: boolean | undefined },
 ) {
   if (on === off) throw new CommandError('give --on or --off');
-  const { id } = await findUser(tx, email);
+  const user = await findUser(tx, email);
+  const { id } = user;
   await tx.user.update({ where: { id }, data: { isPlatformAdmin: on } });
   const { endSentInvitations } = await import('../people/members.js');
   if (off) await endSentInvitations(tx, id);
   await audit(tx, { accountId: null, action: 'user.admin', subject: id, detail: { platform_admin: on } });
-  return readShown(tx, id);
+  return { ...(await readShown(tx, id)), ...(on && (await adviseFactor(tx, user))) };
+}
+
+/** An administrator without a factor that the gateway requires reaches only the profile, and a password sets up none. */
+async function adviseFactor(tx: Prisma.TransactionClient, user: User): Promise<{ hint?: string }> {
+  const { apiSettings } = await import('../config/api.js');
+  const { adminMfa } = loadCommandConfig({ adminMfa: apiSettings.adminMfa }, process.env);
+  const { listFactors } = await import('../people/sign-in/sessions.js');
+  if (!adminMfa || (await listFactors(tx, user)).length > 0) return {};
+  return {
+    hint: `the gateway requires a second factor; set it up after a sign-in by: gwk user handoff ${user.email} --seconds 600`,
+  };
 }
 
 /** Easy to type: no letters that look like others. */
