@@ -96,6 +96,43 @@ describeOnKubernetes('failures of the operator', (cluster) => {
     expect((await stage.pod('shop'))?.metadata.deletionTimestamp).toBeDefined();
   });
 
+  test('replaces a pod whose Secret could not be written', async () => {
+    await stage.node();
+    let refusals = 0;
+    stage.kubernetesApi.instead = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/secrets') && refusals++ === 0
+        ? { code: 500, body: JSON.stringify({ message: 'no storage' }) }
+        : undefined;
+    await stage.operator();
+    await stage.create('shop');
+    await stage.untilIs('shop', 'Ready', 'True');
+    expect(refusals).toBe(2);
+    expect((await stage.events('shop')).map(({ message }) => message)).toContain(
+      'Pod not created: 500 Unknown: no storage',
+    );
+  });
+
+  test('replaces a pod whose operator ended before it had written the Secret, and no other', async () => {
+    const first = await stage.operator();
+    for (const name of ['shop', 'other']) {
+      await stage.create(name);
+      await until(() => stage.pod(name), { what: `${name} has a pod` });
+      await stage.untilIs(name, 'Ready', 'False/EngineStarting');
+    }
+    await stage.end(first);
+    const [shop, other] = [(await stage.pod('shop'))!, (await stage.pod('other'))!];
+    const { secretName } = shop.spec.volumes.find(({ secret }) => secret)!.secret!;
+    await cluster().delete(`/api/v1/namespaces/${stage.namespace}/secrets/${secretName}`);
+    await stage.operator();
+    await until(
+      async () => ![undefined, shop.metadata.uid].includes((await stage.pod('shop'))?.metadata.uid),
+      { what: 'shop has another pod' },
+    );
+    await stage.node();
+    for (const name of ['shop', 'other']) await stage.untilIs(name, 'Ready', 'True');
+    expect((await stage.pod('other'))!.metadata.uid).toBe(other.metadata.uid);
+  });
+
   test('replaces an engine that hangs without its lease', async () => {
     await stage.node(undefined, { 'engine:1': 'hangs' });
     await stage.operator();

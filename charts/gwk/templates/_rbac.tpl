@@ -10,10 +10,11 @@
   - apiGroups: ['']
     resources: [pods]
     verbs: [get, list, watch, create, delete]
-  # The operator writes engine tokens and never reads them. (A patch response contains the whole Secret.)
+  # The operator writes engine tokens and never reads them. It has no right to patch or update Secrets: an answer to
+  # these contains the whole Secret, and for some invalid patches also if an admission policy would deny them.
   - apiGroups: ['']
     resources: [secrets]
-    verbs: [create, patch, delete]
+    verbs: [create, delete]
   - apiGroups: ['']
     resources: [events]
     verbs: [create, patch]

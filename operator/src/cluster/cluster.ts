@@ -50,6 +50,8 @@ export interface PodStore {
   check(plan: Omit<PodPlan, 'token'>): Promise<void>;
   /** @throws PodExists if the instance or the key still has a pod */
   create(plan: PodPlan): Promise<void>;
+  /** Deletes a pod that cannot start because an operator failed before it had written its credentials. */
+  verify(name: string): Promise<void>;
   /** Asks a pod to end. Forgets a pod that has ended, which frees its key and instance. Idempotent. */
   delete(name: string): Promise<void>;
   /**
@@ -103,6 +105,8 @@ export type LivePod = PodIdentity & {
   waiting: WaitingReason | null;
   /** When somebody asked it to end; null where it is certain to end once asked. */
   endingSince: number | null;
+  /** This operator does not know whether the pod got its credentials. Only while it is starting. */
+  unverified?: true;
 };
 
 export type EndedPod = PodIdentity & {

@@ -2,7 +2,15 @@ import { type Logger } from '@gwk/core/process/log';
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Cluster, Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/text/canonical-json';
-import { decide, hasFinalizer, isUnpaired, needsUpgrade, type Action, type Decision } from './decide.js';
+import {
+  decide,
+  hasFinalizer,
+  isUnpaired,
+  needsUpgrade,
+  type Action,
+  type Decision,
+  type PodAction,
+} from './decide.js';
 import { EngineStarter } from './engine-starter.js';
 import { FailureLog } from './failure-log.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
@@ -337,18 +345,21 @@ export class Controller {
         return this.#starter.check(target, action);
       case 'create-pod':
         return this.#starter.create(target, action);
-      case 'delete-pod':
-        return this.#cluster.pods.delete(action.name);
-      case 'force-delete-pod':
-        this.#log.warn({ pod: action.name, instance: key }, 'force-deleting the pod of a lost node');
-        return this.#cluster.pods.forceDelete(action.name);
       case 'report-ended':
         return this.#reportEnded(action, observed);
       case 'remove-row':
         return this.#removeRow(target);
       case 'delete-resource':
         return this.#cluster.deleteResource(target);
+      default:
+        return this.#changePod(action);
     }
+  }
+
+  #changePod({ do: change, name }: PodAction): Promise<void> {
+    const { pods } = this.#cluster;
+    if (change === 'verify-pod') return pods.verify(name);
+    return change === 'delete-pod' ? pods.delete(name) : pods.forceDelete(name);
   }
 
   /** Report to the API first, then record it: a failed report is repeated before the pod is forgotten. */

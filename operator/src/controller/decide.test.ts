@@ -33,6 +33,24 @@ const ENGINE: Case[] = [
     [],
   ],
   [
+    'verifies a starting pod of another operator',
+    { pod: livePod('starting', { unverified: true }), projection: accepted({ lease: free }) },
+    'EngineStarting',
+    [`verify-pod ${POD}`],
+  ],
+  [
+    'verifies a pod that waits for its container',
+    {
+      pod: livePod('starting', {
+        unverified: true,
+        waiting: { reason: 'ContainerNotStarted', message: 'CreateContainerConfigError' },
+      }),
+      projection: accepted({ lease: free }),
+    },
+    'ContainerNotStarted',
+    [`verify-pod ${POD}`],
+  ],
+  [
     'treats a running engine without a lease as starting',
     { projection: accepted({ lease: free }) },
     'EngineStarting',

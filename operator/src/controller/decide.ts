@@ -10,11 +10,15 @@ export type Action =
   /** Asks the cluster whether it would accept the pod. */
   | { do: 'try-pod'; instanceId: string; template: PodTemplate }
   | { do: 'create-pod'; instanceId: string; template: PodTemplate }
-  | { do: 'delete-pod'; name: string }
-  | { do: 'force-delete-pod'; name: string }
+  | PodAction
   | { do: 'report-ended'; name: string; instanceId: string }
   | { do: 'remove-row' }
   | { do: 'delete-resource' };
+
+export interface PodAction {
+  do: 'verify-pod' | 'delete-pod' | 'force-delete-pod';
+  name: string;
+}
 
 export interface Decision {
   /** Reason of the EngineRunning condition. */
@@ -312,10 +316,12 @@ function starting(observed: WithRow): Decision | null {
   const { pod, projection, limits } = observed;
   if (pod.phase === 'absent' || holdsLease(pod, projection)) return null;
   const waiting = pod.phase === 'starting' ? pod.waiting : null;
-  if (waiting) return because(waiting.reason, waiting.message, [], limits.leaseTimeoutMs);
+  const isUnverified = pod.phase === 'starting' && pod.unverified === true;
+  const actions: Action[] = isUnverified ? [{ do: 'verify-pod', name: pod.name }] : [];
+  if (waiting) return because(waiting.reason, waiting.message, actions, limits.leaseTimeoutMs);
   // The observation that confirms the timeout arrives a little later.
   const recheckMs = limits.leaseTimeoutMs - (unresponsiveFor(observed) ?? 0);
-  return because('EngineStarting', 'Waiting for the engine to take its lease', [], recheckMs);
+  return because('EngineStarting', 'Waiting for the engine to take its lease', actions, recheckMs);
 }
 
 function waitingToRestart({ now, pod, history }: WithRow): Decision | null {

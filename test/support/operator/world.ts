@@ -100,6 +100,7 @@ export class World {
         this.#move(plan.key, { ...identity, ...shared, phase: 'starting', waiting: null, endingSince: null });
         setTimeout(() => this.#boot(plan.key, plan.name, token), BOOT_MS);
       },
+      verify: () => Promise.resolve(),
       delete: async (name) => this.#deletePod(name),
       forceDelete: async (name) => this.#deletePod(name),
     },

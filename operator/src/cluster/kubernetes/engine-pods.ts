@@ -13,7 +13,7 @@ import {
   type PodTemplate,
   type Target,
 } from '../cluster.js';
-import { isCode, KubeError, orNull, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
+import { isCode, orNull, type KubeClient } from '@gwk/core/kubernetes/client';
 import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
 import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
@@ -35,6 +35,7 @@ export interface KubernetesClusterOptions {
 const CACHE_TIMEOUT_MS = 5000;
 const CACHE_POLL_MS = 20;
 const FORGOTTEN_MAX = 1000;
+const VERIFIED_MAX = 10_000;
 const NAME_BYTES = 5;
 export const LIST_TIMEOUT_MS = 90_000;
 
@@ -54,6 +55,8 @@ export class EnginePods implements PodStore {
   readonly #endedWithoutObject = new Map<string, EnginePod>();
   /** Engines whose exit was reported before their object was gone. */
   readonly #forgotten = new ExpiringMap<true>({ max: FORGOTTEN_MAX, ttlMs: Infinity });
+  /** Engines whose Secret was seen. Asking again for one that is no longer remembered does no harm. */
+  readonly #verified = new ExpiringMap<true>({ max: VERIFIED_MAX, ttlMs: Infinity });
   readonly #revisions = new Map<string, string>();
   #onChange: (key: string) => void = () => undefined;
   #onListed: () => void = () => undefined;
@@ -122,7 +125,9 @@ export class EnginePods implements PodStore {
     const pod = this.#byKey.get(key) ?? this.#endedWithoutObject.get(key);
     if (!pod) return { phase: 'absent' };
     const lost = pod.node !== null && this.#lostNodes.has(pod.node);
-    return derivePod(pod, lost);
+    const derived = derivePod(pod, lost);
+    if (derived.phase !== 'starting' || this.#verified.get(pod.name)) return derived;
+    return { ...derived, unverified: true };
   }
 
   templateFor(resource: InstanceResource): PodTemplate | null {
@@ -156,15 +161,28 @@ export class EnginePods implements PodStore {
     return present?.spec !== undefined && (fitsInPlaceOf(refusal.message, present.spec) ?? false);
   }
 
-  /** @throws PodExists */
+  /**
+   * The Secret follows its pod, because an owner cannot be added later without the right to change Secrets. The kubelet
+   * retries until it exists. After any failure in between, `verify` deletes the pod, which cannot have started.
+   * @throws PodExists
+   */
   async create(plan: PodPlan): Promise<void> {
     const present = this.#byKey.get(plan.key);
     if (present) throw new PodExists(present.shownAs);
     const profile = this.#profile(plan.template.profile);
-    await this.#createSecret(plan);
-    const podUid = await this.#createPod(plan, profile);
-    await this.#setSecretOwner(plan, podUid);
+    await this.#createSecret(plan, await this.#createPod(plan, profile));
+    this.#verified.set(plan.name, true);
     await this.#waitUntilCached(plan);
+  }
+
+  /** A dry run of a deletion shows whether the Secret exists, without the right to read it. */
+  async verify(engine: string): Promise<void> {
+    const pod = this.#byEngine.get(engine);
+    if (!pod) return;
+    const { namespace } = parseKey(pod.key);
+    const found = await orNull(this.#core.deleteNamespacedSecret({ namespace, name: engine, dryRun: 'All' }));
+    if (found === null) await this.#delete(pod, {});
+    else this.#verified.set(engine, true);
   }
 
   /** Asks the pod to end; forgets a pod that has ended. */
@@ -182,7 +200,9 @@ export class EnginePods implements PodStore {
 
   async forceDelete(engine: string): Promise<void> {
     const pod = this.#byEngine.get(engine);
-    if (pod) await this.#delete(pod, { gracePeriodSeconds: 0 });
+    if (!pod) return;
+    this.#options.log.warn({ pod: engine, instance: pod.key }, 'force-deleting the pod of a lost node');
+    await this.#delete(pod, { gracePeriodSeconds: 0 });
   }
 
   #profile(name: string): Profile {
@@ -191,9 +211,9 @@ export class EnginePods implements PodStore {
     return profile;
   }
 
-  async #createSecret(plan: PodPlan): Promise<void> {
+  async #createSecret(plan: PodPlan, podUid: string): Promise<void> {
     const { namespace } = parseKey(plan.key);
-    const body = buildTokenSecret(plan, this.#options.settings);
+    const body = buildTokenSecret(plan, podUid, this.#options.settings);
     await this.#core.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGERS.objects });
   }
 
@@ -206,8 +226,6 @@ export class EnginePods implements PodStore {
       const made = await this.#core.createNamespacedPod({ namespace, body, fieldManager });
       return made.metadata!.uid!;
     } catch (error) {
-      // Keep the Secret after a call without an answer: the pod may exist and need it.
-      if (error instanceof KubeError && error.code !== 0) await this.#removeSecret(plan);
       if (!isCode(error, 409)) throw error;
       throw await this.#describeConflict(plan);
     }
@@ -218,27 +236,6 @@ export class EnginePods implements PodStore {
     const podName = buildPodName(name);
     const { metadata } = await this.#core.readNamespacedPod({ namespace, name: podName });
     return new PodExists(podName, metadata?.labels?.[LABELS.managedBy] !== MANAGED_BY);
-  }
-
-  /**
-   * Garbage collection then deletes the Secret with its pod. If this fails, the Secret stays until its Instance is
-   * deleted.
-   */
-  async #setSecretOwner({ key, name: secret }: PodPlan, podUid: string): Promise<void> {
-    const { namespace, name } = parseKey(key);
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: buildPodName(name), uid: podUid };
-    const body = { metadata: { ownerReferences: [owner] } };
-    const target = { namespace, name: secret, fieldManager: FIELD_MANAGERS.objects };
-    await this.#core
-      .patchNamespacedSecret({ ...target, body }, PATCH.merge)
-      .catch((error: unknown) =>
-        this.#options.log.info({ secret, err: error }, 'owner of an engine secret not set'),
-      );
-  }
-
-  async #removeSecret({ key, name }: PodPlan): Promise<void> {
-    const { namespace } = parseKey(key);
-    await this.#core.deleteNamespacedSecret({ namespace, name }).catch(() => undefined);
   }
 
   /** Otherwise the next reconcile would try to create it again. */
@@ -275,6 +272,7 @@ export class EnginePods implements PodStore {
     if (this.#byKey.get(pod.key)?.name === pod.name) this.#byKey.delete(pod.key);
     if (pod.end && !this.#forgotten.get(pod.name)) return void this.#endedWithoutObject.set(pod.key, pod);
     this.#forgotten.delete(pod.name);
+    this.#verified.delete(pod.name);
     this.#byEngine.delete(pod.name);
   }
 

@@ -2,7 +2,7 @@ import type { CoreV1Api } from '@kubernetes/client-node';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
-import { orNull, PATCH } from '@gwk/core/kubernetes/client';
+import { orNull } from '@gwk/core/kubernetes/client';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
 
 /**
@@ -16,7 +16,9 @@ export async function publishPairing(
 ): Promise<void> {
   const { namespace, name: instance } = parseKey(key);
   const name = pairingSecretName(instance);
-  if (view === null) return void (await orNull(core.deleteNamespacedSecret({ namespace, name })));
+  // The operator has no right to change Secrets, so it replaces this one. A failure between both calls is retried.
+  await orNull(core.deleteNamespacedSecret({ namespace, name }));
+  if (view === null) return;
   const labels = {
     [LABELS.managedBy]: MANAGED_BY,
     [LABELS.component]: 'pairing',
@@ -30,6 +32,5 @@ export async function publishPairing(
     type: 'Opaque',
     data: { [PAIRING_FIELD]: Buffer.from(JSON.stringify(view)).toString('base64') },
   };
-  const fieldManager = FIELD_MANAGERS.objects;
-  await core.patchNamespacedSecret({ namespace, name, body, fieldManager, force: true }, PATCH.apply);
+  await core.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGERS.objects });
 }

@@ -195,7 +195,7 @@ function buildEnvironment(
  * Builds the Secret with the engine's token. It has the engine's own name, so that no engine ever reads the token of
  * another.
  */
-export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings): V1Secret {
+export function buildTokenSecret(plan: PodPlan, podUid: string, { internalCa }: EngineSettings): V1Secret {
   const { namespace, name } = parseKey(plan.key);
   return {
     apiVersion: 'v1',
@@ -204,8 +204,8 @@ export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings):
       name: plan.name,
       namespace,
       labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: COMPONENT, [LABELS.instance]: name },
-      // The Instance owns it until its pod exists.
-      ownerReferences: [buildOwnerReference(plan)],
+      // Garbage collection deletes it with its pod.
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: buildPodName(name), uid: podUid }],
     },
     immutable: true,
     type: 'Opaque',

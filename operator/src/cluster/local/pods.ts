@@ -135,6 +135,11 @@ export class Pods implements PodStore {
     this.#changed(slot.record.key);
   }
 
+  /** An engine starts with its credentials. */
+  verify(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** All pods run on this machine, so nothing needs force. */
   forceDelete(name: string): Promise<void> {
     return this.delete(name);
