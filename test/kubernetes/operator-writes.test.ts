@@ -1,5 +1,5 @@
 import { buildEngine } from '../support/chart/engine-pod.js';
-import { MINIMAL_VALUES, render } from '../support/chart/render.js';
+import { find, MINIMAL_VALUES, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
@@ -15,6 +15,8 @@ const VALUES = {
 const ONLY_OWN = 'the operator may write only its own Secrets and pods';
 const ONLY_MOUNTS = 'may mount only the Secret of their engine and that of the proxy';
 const NO_VARIABLES = 'may have no environment variables from Secrets';
+const NOT_NODE = 'may not use namespaces or ports of the node, or choose the node';
+const LIMITED = 'may have only the privileges of the engine profiles';
 const ONLY_ACCOUNTS = 'may use only the service accounts of the engine profiles';
 
 const MERGE = 'application/merge-patch+json';
@@ -42,6 +44,9 @@ describeOnKubernetes(
 
     beforeAll(async () => {
       namespace = await cluster().namespace('writes');
+      // Here the policy alone refuses pods.
+      const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' };
+      await cluster().merge(`/api/v1/namespaces/${namespace}`, { metadata: { labels } });
       const objects = render(VALUES, { namespace });
       const granted = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
       ({ token } = granted);
@@ -128,10 +133,19 @@ describeOnKubernetes(
       containers: [{ ...spec.containers[0]!, ...fields }],
     });
 
+    const withSecurity = (fields: object) => (spec: Spec) =>
+      withContainer({
+        securityContext: { ...(spec.containers[0]!['securityContext'] as object), ...fields },
+      })(spec);
+    const withPodSecurity = (fields: object) => (spec: Spec) => ({
+      securityContext: { ...(spec['securityContext'] as object), ...fields },
+    });
+
     test.each<[string, KubeObject | (() => KubeObject)]>([
       ['its own Secret and that of the proxy', () => engine()],
       ['the account of a profile', () => engine(() => ({ serviceAccountName: 'engines' }))],
       ['what a service mesh adds', () => engine(withVolume(MESH))],
+      ['the proxy of a service mesh', () => engine(withSidecar)],
     ])('a pod of an engine with %s is admitted', async (_, pod) => {
       const { status, body } = await create(typeof pod === 'function' ? pod() : pod);
       expect([status, body.message]).toEqual([201, undefined]);
@@ -180,6 +194,25 @@ describeOnKubernetes(
         NO_VARIABLES,
       ],
       ['another service account', () => ({ serviceAccountName: 'strong' }), ONLY_ACCOUNTS],
+      ['the processes of the node', () => ({ hostPID: true }), NOT_NODE],
+      ['the IPC of the node', () => ({ hostIPC: true }), NOT_NODE],
+      ['the network of the node', () => ({ hostNetwork: true }), NOT_NODE],
+      ['a port of the node', withContainer({ ports: [{ containerPort: 1, hostPort: 1 }] }), NOT_NODE],
+      ['a node', () => ({ nodeName: 'control-plane' }), NOT_NODE],
+      ['a folder of the node', withVolume({ hostPath: { path: '/' } }), ONLY_MOUNTS],
+      ['a privileged container', withSecurity({ privileged: true, allowPrivilegeEscalation: true }), LIMITED],
+      ['privilege escalation', withSecurity({ allowPrivilegeEscalation: true }), LIMITED],
+      ['privilege escalation by default', withSecurity({ allowPrivilegeEscalation: undefined }), LIMITED],
+      ['a capability', withSecurity({ capabilities: { drop: ['ALL'], add: ['SYS_ADMIN'] } }), LIMITED],
+      ['the capabilities of the runtime', withSecurity({ capabilities: {} }), LIMITED],
+      ['the user root', withSecurity({ runAsUser: 0 }), LIMITED],
+      ['any user of the image', withSecurity({ runAsNonRoot: false }), LIMITED],
+      ['the pod as root', withPodSecurity({ runAsUser: 0 }), LIMITED],
+      ['a pod of any user', withPodSecurity({ runAsNonRoot: undefined }), LIMITED],
+      ['all system calls', withSecurity({ seccompProfile: { type: 'Unconfined' } }), LIMITED],
+      ['no seccomp profile', withPodSecurity({ seccompProfile: undefined }), LIMITED],
+      ['no AppArmor profile', withSecurity({ appArmorProfile: { type: 'Unconfined' } }), LIMITED],
+      ['no SELinux type', withSecurity({ seLinuxOptions: { type: 'spc_t' } }), LIMITED],
     ])('a pod of an engine with %s is refused', async (_, change, message) => {
       const { status, body } = await create(engine(change));
       expect([status, body.message]).toEqual([422, expect.stringContaining(message)]);
@@ -201,6 +234,38 @@ describeOnKubernetes(
       expect((await call('DELETE', path('pods', 'gwk-own'), null)).status).toBe(200);
     });
 
+    test('a profile with more privileges or an own account changes only these checks', () => {
+      const readPolicy = (profile: object) => {
+        const engine = { profiles: { default: profile } };
+        const found = find(
+          render({ ...VALUES, engine }, { namespace }),
+          'ValidatingAdmissionPolicy',
+          `${namespace}.gwk-operator-writes`,
+        );
+        return (found['spec'] as { validations: { expression: string }[] }).validations.map(
+          ({ expression }) => expression,
+        );
+      };
+      const [before, after] = [
+        readPolicy({}),
+        readPolicy({
+          serviceAccountName: 'engines',
+          podSecurityContext: { runAsUser: 1000, seccompProfile: { type: 'Unconfined' } },
+          containerSecurityContext: { capabilities: { add: ['NET_ADMIN'] }, runAsNonRoot: true },
+        }),
+      ];
+      const checks = (all: string[]) =>
+        all
+          .at(-1)!
+          .match(/\.\?\w+(?=[.)])/g)!
+          .filter((one) => FIELDS.test(one));
+      expect(new Set(checks(before))).toEqual(
+        new Set([...checks(after), '.?capabilities', '.?seccompProfile']),
+      );
+      expect(before.join()).toContain('in ["default"]');
+      expect(after.join()).toContain('in ["engines"]');
+    });
+
     test('restricts nobody else', async () => {
       const to = path('secrets', 'databases');
       expect((await cluster().call('PATCH', to, { body: {}, type: MERGE })).status).toBe(200);
@@ -209,6 +274,27 @@ describeOnKubernetes(
   { chart: true },
 );
 
+/** As Istio adds it with its network plugin. */
+const withSidecar = ({ containers }: Spec) => ({
+  containers: [
+    ...containers,
+    {
+      name: 'istio-proxy',
+      image: 'proxy',
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        privileged: false,
+        capabilities: { drop: ['ALL'] },
+        readOnlyRootFilesystem: true,
+        runAsUser: 1337,
+        runAsGroup: 1337,
+        runAsNonRoot: true,
+      },
+    },
+  ],
+});
+const FIELDS =
+  /privileged|Escalation|capabilities|procMount|runAs|seccompProfile|appArmorProfile|seLinuxOptions/;
 const MESH = {
   projected: {
     sources: [

@@ -26,3 +26,30 @@
     resources: [instances]
     verbs: [get, create, patch, delete]
 {{- end }}
+
+{{- /* Conditions for a container c of an engine's pod with the spec s. A profile that relaxes a field removes its check. */ -}}
+{{- define "gwk.engineSecurityChecks" -}}
+{{- $both := "c.?securityContext.?%[1]s.orValue(s.?securityContext.?%[1]s.orValue(%[2]s)) != %[3]s" }}
+{{- $checks := dict
+  "privileged" "!c.?securityContext.?privileged.orValue(false)"
+  "allowPrivilegeEscalation" "!c.?securityContext.?allowPrivilegeEscalation.orValue(true)"
+  "capabilities" "c.?securityContext.?capabilities.?add.orValue([]).size() == 0 && 'ALL' in c.?securityContext.?capabilities.?drop.orValue([])"
+  "procMount" "c.?securityContext.?procMount.orValue('Default') == 'Default'"
+  "runAsNonRoot" (printf $both "runAsNonRoot" "false" "false")
+  "runAsUser" (printf $both "runAsUser" "1" "0")
+  "seccompProfile" (printf $both "seccompProfile.?type" "'Unconfined'" "'Unconfined'")
+  "appArmorProfile" (printf $both "appArmorProfile.?type" "''" "'Unconfined'")
+  "seLinuxOptions" (printf $both "seLinuxOptions.?type" "''" "'spc_t'")
+}}
+{{- $safe := dict "privileged" "false" "allowPrivilegeEscalation" "false" "runAsNonRoot" "true" "procMount" "Default" }}
+{{- range $profile := include "gwk.profiles" . | fromYaml }}
+{{- range $context := list $profile.podSecurityContext $profile.containerSecurityContext }}
+{{- range $field, $value := default (dict) $context }}
+{{- $kept := eq (toString $value) (default "" (get $safe $field)) }}
+{{- if eq $field "runAsUser" }}{{ $kept = ne (toString $value) "0" }}{{ end }}
+{{- if not $kept }}{{ $_ := unset $checks $field }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- values $checks | sortAlpha | toJson }}
+{{- end }}

@@ -123,10 +123,11 @@ async function startApiServer(
       '--service-cluster-ip-range=10.96.0.0/16',
       `--token-auth-file=${file('tokens.csv')}`,
       '--authorization-mode=Node,RBAC',
+      '--allow-privileged=true',
       // Without an address for pods, its Service has no endpoints.
       ...(address === undefined
         ? ['--endpoint-reconciler-type=none']
-        : ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']),
+        : ['--kubelet-preferred-address-types=InternalIP']),
     ],
     parentDeathSignal: 'TERM',
     logFile: file('kube-apiserver.log'),
