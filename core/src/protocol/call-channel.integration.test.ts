@@ -15,6 +15,8 @@ let server: Server;
 let client: EngineClient;
 let clock: ManualClock;
 let requests: number;
+/** Requests to open a channel. */
+let tries: number;
 /** Answer to requests to open a channel; null: opens it. */
 let refusal: { status: number; body: string } | null;
 let channels: WebSocket[];
@@ -22,7 +24,7 @@ let calls: (ChannelCall & { channel: WebSocket })[];
 
 beforeEach(async () => {
   clock = new ManualClock();
-  [requests, refusal, channels, calls] = [0, null, [], []];
+  [requests, tries, refusal, channels, calls] = [0, 0, null, [], []];
   server = createServer((request, response) => {
     requests++;
     request.resume();
@@ -30,6 +32,7 @@ beforeEach(async () => {
   });
   const sockets = new WebSocketServer({ noServer: true });
   server.on('upgrade', (request, socket: Socket, head) => {
+    tries++;
     if (refusal) {
       const { status, body } = refusal;
       return socket.end(
@@ -113,34 +116,105 @@ test.each([
   expect(await answer).toMatchObject(expected);
 });
 
+/** Longest time until the next call opens the channel. */
+const REOPENS_MS = 5_000;
+
 test.each([
   ['the token', 401, '{"error":"unauthorized"}', { refusal: 'unauthorized' }],
+  ['the token in an earlier release', 401, '', { refusal: 'unauthorized' }],
   [
     'more channels',
     503,
-    '{"error":"unavailable","retry_after_ms":5000}',
-    { name: 'InternalApiUnreachable', retryAfterMs: 5_000 },
+    '{"error":"unavailable","retry_after_ms":2000}',
+    { message: 'the WebSocket to the internal API did not open: 503' },
   ],
-  ['channels', 404, '', { name: 'InternalApiUnreachable' }],
-  ['as a proxy', 403, '<html>', { name: 'InternalApiUnreachable' }],
-])(
-  'throws while the API refuses %s, and opens the channel at the next call',
-  async (_, status, body, expected) => {
-    refusal = { status, body };
-    expect(
-      await Promise.all([renew(), renew()].map((call) => call.catch((error: unknown) => error))),
-    ).toEqual([expect.objectContaining(expected), expect.objectContaining(expected)]);
-    refusal = null;
-    await openChannel();
-    expect(requests).toBe(0);
-  },
-);
+  ['channels', 404, '', { message: 'the WebSocket to the internal API did not open: 404' }],
+  ['as a proxy', 426, '<html>', { message: 'the WebSocket to the internal API did not open: 426' }],
+])('throws while the API refuses %s, and opens the channel later', async (_, status, body, expected) => {
+  refusal = { status, body };
+  expect(await Promise.all([renew(), renew()].map((call) => call.catch((error: unknown) => error)))).toEqual([
+    expect.objectContaining(expected),
+    expect.objectContaining(expected),
+  ]);
+  refusal = null;
+  clock.advance(REOPENS_MS);
+  await openChannel();
+  expect([requests, tries]).toEqual([0, 2]);
+});
 
-test('throws while nothing listens, and opens the channel at the next call', async () => {
+test('throws while nothing listens, and opens the channel later', async () => {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  await expect(renew()).rejects.toThrow(InternalApiUnreachable);
+  await expect(renew()).rejects.toMatchObject({
+    name: 'InternalApiUnreachable',
+    message: expect.stringMatching('the WebSocket to the internal API did not open: .*ECONNREFUSED'),
+  });
   await once(server.listen(port, '127.0.0.1'), 'listening');
+  clock.advance(REOPENS_MS);
+  await openChannel();
+});
+
+/** Calls every 100 ms, as many calls of an engine do together. Returns the times between two tries to open the channel. */
+async function callFor(ms: number): Promise<number[]> {
+  const triedAt: number[] = [];
+  for (let passed = 0; passed < ms; passed += 100) {
+    const before = tries;
+    await expect(renew()).rejects.toThrow('did not open: 503');
+    if (tries > before) triedAt.push(clock.now());
+    clock.advance(100);
+  }
+  return triedAt.slice(1).map((at, n) => at - triedAt[n]!);
+}
+
+test('tries to open the channel less and less often, up to every 2.5 to 5 s, and often again once it was open', async () => {
+  refusal = { status: 503, body: '{"error":"unavailable"}' };
+  const between = await callFor(60_000);
+  for (const [n, ms] of between.entries()) {
+    const most = Math.min(1_000 * 2 ** n, REOPENS_MS);
+    expect(ms).toBeGreaterThanOrEqual(most / 2);
+    expect(ms).toBeLessThanOrEqual(most + 100);
+  }
+  refusal = null;
+  clock.advance(REOPENS_MS);
+  (await openChannel()).terminate();
+  refusal = { status: 503, body: '{"error":"unavailable"}' };
+  await until(
+    () =>
+      renew().then(
+        () => false,
+        (error: Error) => error.message.endsWith('503'),
+      ),
+    {
+      what: 'the channel is closed',
+    },
+  );
+  clock.advance(1_000);
+  expect((await callFor(2_500)).length).toBeGreaterThanOrEqual(1);
+});
+
+test('opens the channel no earlier than a refusal asks, and says when', async () => {
+  refusal = { status: 503, body: '{"error":"unavailable","retry_after_ms":5000}' };
+  const { retryAfterMs } = (await renew().catch((error: unknown) => error)) as InternalApiUnreachable;
+  expect(retryAfterMs).toBeGreaterThanOrEqual(5_000);
+  expect(retryAfterMs).toBeLessThanOrEqual(7_500);
+  refusal = null;
+  clock.advance(retryAfterMs! - 1);
+  await expect(renew()).rejects.toMatchObject({ retryAfterMs: 1 });
+  clock.advance(1);
+  await openChannel();
+  expect(tries).toBe(2);
+});
+
+test('opens the channel at the next call after a try that took long', async () => {
+  const open = server.listeners('upgrade')[0] as (...args: unknown[]) => void;
+  server.removeAllListeners('upgrade');
+  const upgraded = once(server, 'upgrade');
+  const call = renew().catch((error: unknown) => error);
+  const [, socket] = (await upgraded) as [unknown, Socket];
+  clock.advance(REOPENS_MS);
+  socket.destroy();
+  expect(await call).toMatchObject({ retryAfterMs: null });
+  server.on('upgrade', open);
   await openChannel();
 });
 

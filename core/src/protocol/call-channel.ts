@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
+import { backoffDelay } from '../async/backoff.js';
 import type { Clock } from '../clock.js';
 
 /**
@@ -8,7 +9,7 @@ import type { Clock } from '../clock.js';
  * mostly for headers.
  *
  * The channel opens at the first call, and again after it closed. Calls wait for it. If it cannot open, they fail as in
- * any outage of the API.
+ * any outage of the API, and so do all calls until the next try.
  */
 export const CHANNEL_PATH = '/engine/calls';
 
@@ -34,6 +35,18 @@ export interface ChannelAnswer {
   body: unknown;
 }
 
+/** The channel did not open, so the API has not run the call. */
+export class ChannelNotOpen extends Error {
+  override name = 'ChannelNotOpen';
+  constructor(
+    override readonly cause: Error,
+    /** Until then all calls fail. Null: the next call tries to open it. */
+    readonly retryAfterMs: number | null,
+  ) {
+    super(`the WebSocket to the internal API did not open: ${cause.message}`);
+  }
+}
+
 interface CallChannelOptions {
   /** Address of the internal API. */
   baseUrl: string;
@@ -42,9 +55,12 @@ interface CallChannelOptions {
   /** Limit of an answer, in bytes. */
   maxAnswerBytes: number;
   /** The API, or a proxy before it, answers in HTTP instead of opening a channel. Never rejects. */
-  readRefusal: (response: IncomingMessage) => Promise<Error>;
+  readRefusal: (response: IncomingMessage) => Promise<OpenFailure>;
   clock: Clock;
 }
+
+/** `retryAfterMs`: when the API wants the next try. */
+type OpenFailure = Error & { retryAfterMs?: number | null };
 
 interface CallOptions {
   timeoutMs: number;
@@ -58,11 +74,20 @@ interface Connection {
   socket?: WebSocket;
   /** Calls without an answer, by id. Resolves to undefined if the API has not run the call. */
   waiting: Map<number, PromiseWithResolvers<Answer | undefined>>;
+  /** When it began to open. */
+  triedAt: number;
   /** From now on further calls use another connection. */
   endsAt: number;
 }
 
 const OPEN_TIMEOUT_MS = 5_000;
+/**
+ * Time between two tries to open the channel. Without it each call and each retry would cost the API a TLS handshake, while
+ * it cannot check tokens for example. The longest time is short beside a lease, so renewals succeed after an outage.
+ */
+const REOPEN = { firstMs: 1_000, maxMs: 5_000 };
+/** Longest random addition to the time that the API asks for, as a share of it. */
+const JITTER = 0.5;
 /** So that engines spread over new replicas of the API. */
 const MAX_AGE_MS = 10 * 60_000;
 
@@ -70,6 +95,8 @@ export class CallChannel {
   readonly #options: CallChannelOptions;
   #connection: Connection | undefined;
   #lastId = 0;
+  /** Tries since a channel was open, the reason of the last one, and the time of the next one. */
+  #failed: { tries: number; reason: Error; reopenAt: number } | undefined;
   #isClosed = false;
 
   constructor(options: CallChannelOptions) {
@@ -78,7 +105,7 @@ export class CallChannel {
 
   /**
    * @param body JSON, at most MAX_CHANNEL_BODY_BYTES
-   * @throws Error when there is no answer in time, or the connection does not open or closes first
+   * @throws ChannelNotOpen; Error when there is no answer in time, or the connection closes first
    */
   async call(route: string, body: string, { timeoutMs, traceparent }: CallOptions): Promise<Answer> {
     const { clock } = this.#options;
@@ -129,7 +156,28 @@ export class CallChannel {
   #findConnection(): Connection {
     const current = this.#connection;
     if (current && this.#options.clock.now() >= current.endsAt) this.#retire(current);
+    if (!this.#connection && this.#msToReopen > 0) throw this.#notOpen(this.#failed!.reason);
     return (this.#connection ??= this.#open());
+  }
+
+  get #msToReopen(): number {
+    return this.#failed ? Math.ceil(this.#failed.reopenAt - this.#options.clock.now()) : 0;
+  }
+
+  #notOpen(reason: Error): ChannelNotOpen {
+    return new ChannelNotOpen(reason, this.#msToReopen > 0 ? this.#msToReopen : null);
+  }
+
+  /** @param triedAt when the try began. One that took long delays the next one less. */
+  #delayReopening(reason: OpenFailure, triedAt: number): ChannelNotOpen {
+    const tries = (this.#failed?.tries ?? 0) + 1;
+    const askedMs = (reason.retryAfterMs ?? 0) * (1 + JITTER * Math.random());
+    const reopenAt = Math.max(
+      triedAt + backoffDelay(REOPEN, tries),
+      askedMs > 0 ? this.#options.clock.now() + askedMs : 0,
+    );
+    this.#failed = { tries, reason, reopenAt };
+    return this.#notOpen(reason);
   }
 
   /** Uses the connection for no further call, and closes it after its last one. */
@@ -139,12 +187,13 @@ export class CallChannel {
   }
 
   #open(): Connection {
-    const endsAt = this.#options.clock.now() + MAX_AGE_MS * (0.9 + 0.2 * Math.random());
+    const triedAt = this.#options.clock.now();
+    const endsAt = triedAt + MAX_AGE_MS * (0.9 + 0.2 * Math.random());
     const opened: PromiseWithResolvers<WebSocket> = Promise.withResolvers();
     opened.promise.catch(() => undefined);
-    const connection: Connection = { opened: opened.promise, waiting: new Map(), endsAt };
-    this.#connect(connection, opened).catch((error: unknown) => {
-      opened.reject(error);
+    const connection: Connection = { opened: opened.promise, waiting: new Map(), triedAt, endsAt };
+    this.#connect(connection, opened).catch((error: Error) => {
+      opened.reject(this.#delayReopening(error, triedAt));
       this.#retire(connection);
     });
     return connection;
@@ -163,7 +212,8 @@ export class CallChannel {
       perMessageDeflate: false,
     });
     connection.socket = socket;
-    let failure: Error | undefined;
+    let failure: OpenFailure | undefined;
+    let isOpen = false;
     socket.on('error', (error) => (failure ??= error));
     socket.on('unexpected-response', (_request, response) => {
       void readRefusal(response).then((refusal) => {
@@ -174,6 +224,8 @@ export class CallChannel {
     // The timers of calls keep the process running. An idle connection must not.
     socket.on('upgrade', (response) => response.socket.unref());
     socket.on('open', () => {
+      isOpen = true;
+      this.#failed = undefined;
       opened.resolve(socket);
       // Its calls may have ended meanwhile.
       if (this.#connection !== connection) this.#retire(connection);
@@ -181,7 +233,8 @@ export class CallChannel {
     socket.on('message', (data) => receive(connection, socket, data as Buffer));
     socket.on('close', (code) => {
       if (this.#connection === connection) this.#connection = undefined;
-      const reason = failure ?? new Error('the connection closed');
+      const error = failure ?? new Error('the connection closed');
+      const reason = isOpen ? error : this.#delayReopening(error, connection.triedAt);
       opened.reject(reason);
       for (const { resolve, reject } of connection.waiting.values())
         if (code === LEAVE_CODE) resolve(undefined);

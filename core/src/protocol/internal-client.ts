@@ -9,7 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { processClock, type Clock } from '../clock.js';
 import { http } from '../http/node-http.js';
-import { CallChannel, MAX_CHANNEL_BODY_BYTES } from './call-channel.js';
+import { CallChannel, ChannelNotOpen, MAX_CHANNEL_BODY_BYTES } from './call-channel.js';
 import type {
   EngineRequest,
   EngineResponse,
@@ -18,7 +18,7 @@ import type {
   MediaUploadResponse,
 } from './engine.js';
 import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operator.js';
-import { isRefusal, type Refusal } from './refusals.js';
+import { isRefusal, REFUSALS, type Refusal } from './refusals.js';
 
 /**
  * Clients of the internal API, for engines and the operator. They use node:http(s) and only types of the protocol: zod
@@ -34,12 +34,15 @@ export class InternalApiRefusal extends Error {
   }
 }
 
-/** There was no response, or the API failed, so whether the call took effect is unknown. */
+/**
+ * There was no response, or the API failed, so whether the call took effect is unknown. A call whose WebSocket did not open
+ * took none, and the message says so.
+ */
 export class InternalApiUnreachable extends Error {
   override name = 'InternalApiUnreachable';
   constructor(
     message: string,
-    /** When an overloaded API wants the next attempt. */
+    /** When an overloaded API wants the next attempt, or the WebSocket may open. */
     readonly retryAfterMs: number | null = null,
   ) {
     super(message);
@@ -143,18 +146,33 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function readError(response: IncomingMessage): Promise<Error> {
-  return toError(response.statusCode ?? 0, parseJson(await readAll(response)));
+type CallError = InternalApiRefusal | InternalApiUnreachable;
+
+async function readError(response: IncomingMessage, message?: string): Promise<CallError> {
+  return toError(response.statusCode ?? 0, parseJson(await readAll(response)), message);
 }
 
-function toError(status: number, body: unknown): InternalApiRefusal | InternalApiUnreachable {
+/** An answer in HTTP to the request to open the channel. Never rejects. */
+async function readOpenError(response: IncomingMessage): Promise<CallError> {
+  // An API of an earlier release sends no code with it.
+  if (response.statusCode === REFUSALS.unauthorized) return new InternalApiRefusal('unauthorized', null);
+  return readError(response, `${response.statusCode}`).catch((error: InternalApiUnreachable) => error);
+}
+
+function toError(status: number, body: unknown, message = `the internal API answered ${status}`): CallError {
   const { error, retry_after_ms: retryAfterMs } = (body ?? {}) as {
     error?: unknown;
     retry_after_ms?: number;
   };
   const refusal = isRefusal(error) ? error : undefined;
   if (status >= 400 && status < 500 && refusal) return new InternalApiRefusal(refusal, retryAfterMs ?? null);
-  return new InternalApiUnreachable(`the internal API answered ${status}`, refusal && retryAfterMs);
+  return new InternalApiUnreachable(message, refusal && retryAfterMs);
+}
+
+function toChannelError(error: Error): CallError {
+  if (!(error instanceof ChannelNotOpen)) return new InternalApiUnreachable(error.message);
+  const { cause, message, retryAfterMs } = error;
+  return cause instanceof InternalApiRefusal ? cause : new InternalApiUnreachable(message, retryAfterMs);
 }
 
 /** Undefined for what is not JSON. */
@@ -183,9 +201,8 @@ export class EngineClient extends InternalClient {
     super(options);
     const { baseUrl, token, ca } = options;
     const clock = options.clock ?? processClock;
-    const readRefusal = (response: IncomingMessage) => readError(response).catch((error: Error) => error);
     this.#channel = new CallChannel({
-      ...{ baseUrl, token, ca, readRefusal, clock },
+      ...{ baseUrl, token, ca, readRefusal: readOpenError, clock },
       maxAnswerBytes: MAX_ANSWER_BYTES,
     });
   }
@@ -230,9 +247,7 @@ export class EngineClient extends InternalClient {
     if (Buffer.byteLength(text) > MAX_CHANNEL_BODY_BYTES)
       return (await this.post(`/engine/${route}`, text, timeoutMs, traceparent)) as EngineResponse<R>;
     const answer = await this.#channel.call(route, text, { timeoutMs, traceparent }).catch((error: Error) => {
-      throw error instanceof InternalApiRefusal || error instanceof InternalApiUnreachable
-        ? error
-        : new InternalApiUnreachable(error.message);
+      throw toChannelError(error);
     });
     if (answer.status !== 200) throw toError(answer.status, answer.body);
     return answer.body as EngineResponse<R>;

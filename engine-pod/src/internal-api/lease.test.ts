@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
+import { InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
 import { closeAt, closeMargin, Lease, mayActAt, renewDelay, renewTimeout } from './lease.js';
 import type { InternalApiClient } from './client.js';
@@ -11,7 +12,7 @@ const RENEW_MS = 10_000;
 
 let clock: ManualClock;
 let lease: Lease;
-let mode: 'answer' | 'silent' | 'held';
+let mode: 'answer' | 'silent' | 'held' | { retryAfterMs: number };
 /** Times at which renewals were requested. */
 let renewals: number[];
 let answerHeld: () => void;
@@ -42,6 +43,7 @@ function renew(_route: 'renew', _body: object, timeoutMs: number): Promise<Engin
   const answer = { lease_ms: LEASE_MS } as EngineResponse<'renew'>;
   if (mode === 'answer') return Promise.resolve(answer);
   if (mode === 'held') return new Promise((resolve) => (answerHeld = () => resolve(answer)));
+  if (mode !== 'silent') return Promise.reject(new InternalApiUnreachable('refused', mode.retryAfterMs));
   return new Promise((_, reject) => clock.after(timeoutMs, () => reject(new Error('no answer'))));
 }
 
@@ -86,6 +88,19 @@ test('changes nothing when unanswered for less than its duration', async () => {
   mode = 'answer';
   await pass(LEASE_MS);
   expect(new Set(events)).toEqual(new Set(['renewed']));
+});
+
+test.each([
+  ['when the API asks', 3_000, 3_000],
+  ['at the latest after the interval', 60_000, RENEW_MS],
+])('a refused renewal is repeated %s', async (_, retryAfterMs, expected) => {
+  await pass(100);
+  mode = { retryAfterMs };
+  lease.renewNow();
+  await turn();
+  await pass(2 * RENEW_MS);
+  const [first, second] = renewals;
+  expect(second! - first!).toBe(expected);
 });
 
 test('counts from the time of the request, however late the answer comes', async () => {

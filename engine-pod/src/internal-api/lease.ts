@@ -1,5 +1,5 @@
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
-import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/process/log';
 import { randomUUID } from 'node:crypto';
@@ -86,11 +86,15 @@ export async function acquireLease(
       wait =
         error instanceof InternalApiRefusal && error.refusal === 'lease-held'
           ? Math.min(error.retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS) * (0.8 + 0.2 * Math.random())
-          : backoffDelay(RETRY, attempt);
+          : Math.max(backoffDelay(RETRY, attempt), findRetryAfter(error) ?? 0);
     }
     await sleep(wait, undefined, { signal: context.signal });
   }
 }
+
+/** When an API that did not take the call wants the next attempt. */
+const findRetryAfter = (error: unknown): number | null =>
+  error instanceof InternalApiUnreachable ? error.retryAfterMs : null;
 
 /** A lease is measured on a clock that keeps running while the machine sleeps. */
 const LEASE_CLOCK: Clock = { ...processClock, now: monotonicNow };
@@ -167,9 +171,11 @@ export class Lease {
     void this.#renew(0);
   }
 
-  #armRenew(unanswered: number): void {
-    if (this.#stopped || this.#options.api.closed) return;
-    const delay = this.#renewAgain ? 0 : renewDelay(this.#options.renewMs, unanswered, Math.random());
+  #armRenew(unanswered: number, retryAfterMs: number | null = null): void {
+    const { api, renewMs } = this.#options;
+    if (this.#stopped || api.closed) return;
+    const own = renewDelay(renewMs, unanswered, Math.random());
+    const delay = this.#renewAgain ? 0 : Math.min(renewMs, retryAfterMs ?? own);
     this.#renewAgain = false;
     this.#cancelRenew = this.#clock.after(delay, () => void this.#renew(unanswered));
   }
@@ -187,7 +193,7 @@ export class Lease {
       this.#armRenew(0);
     } catch (error) {
       this.#renewing = false;
-      if (!(error instanceof ClientClosed)) this.#armRenew(unanswered + 1);
+      if (!(error instanceof ClientClosed)) this.#armRenew(unanswered + 1, findRetryAfter(error));
     }
   }
 
