@@ -108,11 +108,17 @@ describe('a channel to the internal API', () => {
       await expect(RawChannel.open(internalApi.url, token)).rejects.toThrow('401');
   });
 
+  test('answers 426 to a request without an upgrade', async () => {
+    const response = await fetch(new URL('/engine/calls', internalApi.url));
+    expect([response.status, response.headers.get('upgrade')]).toEqual([426, 'websocket']);
+    expect(await response.json()).toEqual({ error: 'upgrade-required' });
+  });
+
   test('opens on no other path, and not with another protocol', async () => {
     for (const [method, path, upgrade, status] of [
       ['GET', '/', 'websocket', 404],
       ['GET', '/engine/calls?x=1', 'websocket', 404],
-      ['GET', '/engine/calls', 'h2c', 404],
+      ['GET', '/engine/calls', 'h2c', 426],
       ['POST', '/engine/calls', 'websocket', 404],
       ['POST', '/engine/renew', 'h2c', 200],
       ['GET', '/engine/calls', 'websocket', 400],
@@ -175,11 +181,13 @@ test('a closing listener answers calls under way, then closes their channels', a
 /** Channels whose calls the test answers. */
 async function openChannels(silenceMs = 120_000) {
   const calls: { call: IncomingCall; reply: Reply; done: () => void }[] = [];
+  const opened: [status: number, isComplete: boolean][] = [];
   const channels = new CallChannels({
     authenticate: (authorization) =>
       authorization === 'Bearer token'
         ? Promise.resolve({ instanceId: 'one' })
         : Promise.reject(new RefusalError('unauthorized')),
+    observe: () => (status, isComplete) => void opened.push([status, isComplete]),
     answer: (call, reply) => new Promise((done) => calls.push({ call, reply, done })),
     silenceMs,
   });
@@ -193,7 +201,7 @@ async function openChannels(silenceMs = 120_000) {
     done();
     return hasLeft;
   };
-  return { channels, server, url, calls, answerNext };
+  return { channels, server, url, calls, opened, answerNext };
 }
 
 describe('channels', () => {
@@ -234,6 +242,20 @@ describe('channels', () => {
     expect(await first).toMatchObject({ id: 1, status: 200 });
     expect(await channel.closed).toBe(LEAVE_CODE);
     expect(calls).toHaveLength(0);
+  });
+
+  test('are measured by the status of the answer that opens or refuses them', async () => {
+    await expect(RawChannel.open(opened.url, 'wrong')).rejects.toThrow('401');
+    const headers = { authorization: 'Bearer token', connection: 'upgrade', upgrade: 'websocket' };
+    const request = httpRequest(new URL('/engine/calls', opened.url), { headers });
+    request.end();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(opened.opened).toEqual([
+      [101, true],
+      [401, true],
+      [400, true],
+    ]);
   });
 
   test('report that an answer did not leave', async () => {

@@ -29,8 +29,10 @@ export type IncomingCall = Omit<ChannelCall, 'id'> & { authorization: Authorizat
 export type Reply = (answer: { status: number; text: string }) => Promise<boolean>;
 
 interface CallChannelsOptions {
-  /** @throws RefusalError for credentials that open no channel */
+  /** @throws RefusalError for credentials that open no channel, and while they cannot be checked */
   authenticate: (authorization: Authorization) => Promise<Pick<EngineCaller, 'instanceId'>>;
+  /** Measures a request to open a channel. The result is to be called with the status of its answer, and whether it could leave. */
+  observe: (request: IncomingMessage) => (status: number, isComplete: boolean) => void;
   /** Answers a call. Never rejects. */
   answer: (call: IncomingCall, reply: Reply) => Promise<void>;
   /** Closes a channel without calls for this long: engines renew their leases more often. */
@@ -52,10 +54,13 @@ interface OpenChannel {
   unanswered: number;
 }
 
+/** Whether it has the method and the path of a request to open a channel. */
+export const isForChannel = ({ method, url }: IncomingMessage): boolean =>
+  method === 'GET' && url === CHANNEL_PATH;
+
 /** For the option `shouldUpgradeCallback`. Other requests to upgrade are answered as if they were none. */
-export function isChannelRequest({ method, url, headers }: IncomingMessage): boolean {
-  return method === 'GET' && url === CHANNEL_PATH && headers.upgrade?.toLowerCase() === 'websocket';
-}
+export const isChannelRequest = (request: IncomingMessage): boolean =>
+  isForChannel(request) && request.headers.upgrade?.toLowerCase() === 'websocket';
 
 /** WebSockets on which engines send their small calls (core/src/protocol/call-channel.ts). */
 export class CallChannels {
@@ -102,15 +107,22 @@ export class CallChannels {
     const onError = (): void => void socket.destroy();
     socket.on('error', onError);
     this.#opening.add(socket);
+    const end = this.#options.observe(request);
     const caller = await this.#admit(request);
     this.#opening.delete(socket);
-    if (caller instanceof RefusalError) return refuse(socket, caller);
+    if (caller instanceof RefusalError) {
+      end(caller.status, !socket.destroyed);
+      return refuse(socket, caller);
+    }
     socket.off('error', onError);
+    let status = 400;
     this.#server.handleUpgrade(request, socket, head, (channel) => {
+      status = 101;
       this.#replaceOldest(caller.instanceId);
       this.#open.set(channel, { instanceId: caller.instanceId, unanswered: 0 });
       this.#serve(channel, socket, request.headers.authorization);
     });
+    end(status, !socket.destroyed);
   }
 
   async #admit({ headers }: IncomingMessage): Promise<Pick<EngineCaller, 'instanceId'> | RefusalError> {

@@ -15,6 +15,7 @@ import {
   type InternalApiWorld,
   type TestEngine,
 } from '@gwk/test/support/api/internal-api';
+import { Registry } from 'prom-client';
 import { openDatabase } from '../database/database.js';
 import { startInternalListener } from './listener.js';
 
@@ -167,7 +168,9 @@ test('logs contain nothing of the bodies and tokens of calls', async () => {
   for (const secret of secrets) expect(lines.join('\n')).not.toContain(secret);
 });
 
-test('a call is 503 while Postgres is unavailable', async () => {
+test('calls and requests to open a channel are 503 while Postgres is unavailable', async () => {
+  const registry = new Registry();
+  const logged: string[] = [];
   const database = openDatabase({ url: 'postgresql://gwk@127.0.0.1:1/none', poolSize: 2, program: 'test' });
   const { world } = internalApi;
   const listener = await startInternalListener({
@@ -197,7 +200,8 @@ test('a call is 503 while Postgres is unavailable', async () => {
     media: { files: filesIn('/nowhere', database, world.sealer) },
     acceptor: world.acceptor(),
     live: NO_LIVE_ENGINES,
-    log: createLogger('test', 'fatal'),
+    log: createLogger('test', 'error', { write: (line) => void logged.push(line) }),
+    registry,
   });
   const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {
     method: 'POST',
@@ -206,6 +210,20 @@ test('a call is 503 while Postgres is unavailable', async () => {
   });
   expect(response.status).toBe(503);
   expect(await response.json()).toEqual({ error: 'unavailable' });
+  const client = internalApi.clientWith(engine.token, `http://127.0.0.1:${listener.port}/`);
+  const error = await client
+    .call('renew', { ...lease(), connected: true })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ message: 'the WebSocket to the internal API did not open: 503' });
+  expect((error as InternalApiUnreachable).retryAfterMs).toBeGreaterThan(4_000);
+  const logs = logged.map((line) => JSON.parse(line) as { route: string; msg: string });
+  expect(logs.map(({ route, msg }) => [route, msg])).toEqual([
+    ['/engine/renew', 'internal call failed'],
+    ['/engine/calls', 'internal call failed'],
+  ]);
+  expect(await registry.metrics()).toContain(
+    'gwk_internal_call_duration_seconds_count{route="/engine/calls",status="503"} 1',
+  );
   await listener.close();
   await database.$disconnect();
 });

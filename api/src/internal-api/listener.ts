@@ -14,6 +14,7 @@ import {
   LISTENER_LIMITS,
   IDLE_TIMEOUT_MS,
 } from '@gwk/core/http/listener-limits';
+import { CHANNEL_PATH } from '@gwk/core/protocol/call-channel';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { API_METRICS } from '@gwk/core/metrics/api';
 import { Histogram, type Registry } from 'prom-client';
@@ -21,7 +22,13 @@ import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
 import { Authentication } from './auth.js';
 import { readBody, validate } from './body.js';
-import { CallChannels, isChannelRequest, type IncomingCall, type Reply } from './call-channels.js';
+import {
+  CallChannels,
+  isChannelRequest,
+  isForChannel,
+  type IncomingCall,
+  type Reply,
+} from './call-channels.js';
 import { makeCalls, type Call } from './calls.js';
 import type { InternalDeps } from '../engines/dependencies.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
@@ -32,6 +39,8 @@ import { RefusalError } from '../fencing/refusal.js';
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 const CLOSE_GRACE_MS = 5_000;
+/** Engines try to open their channels again after this time, while their tokens cannot be checked. Each try costs a TLS handshake. */
+const REOPEN_AFTER_MS = 5_000;
 
 /**
  * Listener of the internal API, for engines and the operator (core/src/protocol). NetworkPolicies close it to others. It
@@ -46,13 +55,21 @@ export async function startInternalListener(deps: InternalDeps) {
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const path = pathOf(request);
     const handler = handlers.get(path);
-    const end = observe(handler ? path : 'none', request.headers['traceparent'] as string | undefined);
+    const needsUpgrade = isForChannel(request);
+    const end = observe(
+      handler || needsUpgrade ? path : 'none',
+      request.headers['traceparent'] as string | undefined,
+    );
     response.on('close', () => end(response.statusCode, response.writableFinished));
     if (handler && request.method === 'POST') void respond(deps, handler, request, response);
-    else send(response, 404, { error: 'not-found' });
+    else if (needsUpgrade) {
+      response.setHeader('connection', 'upgrade').setHeader('upgrade', 'websocket');
+      send(response, 426, { error: 'upgrade-required' });
+    } else send(response, 404, { error: 'not-found' });
   };
   const channels = new CallChannels({
-    authenticate: (authorization) => authentication.engine(authorization),
+    authenticate: (authorization) => admit(deps, authentication, authorization),
+    observe: () => observe(CHANNEL_PATH, undefined),
     answer: async (incoming, reply) => {
       const path = `/engine/${incoming.route}`;
       const call = calls.get(path);
@@ -140,6 +157,16 @@ function observer(registry: Registry | undefined) {
       span.end(code >= 500 ? String(code) : null);
     };
   };
+}
+
+/** Authenticates the engine that opens a channel. @throws RefusalError */
+async function admit(deps: InternalDeps, authentication: Authentication, authorization: string | undefined) {
+  try {
+    return await authentication.engine(authorization);
+  } catch (error) {
+    const { refusal } = toRefusal(deps, CHANNEL_PATH, error);
+    throw new RefusalError(refusal, refusal === 'unavailable' ? { retry_after_ms: REOPEN_AFTER_MS } : {});
+  }
 }
 
 interface ChannelReply {

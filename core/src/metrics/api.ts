@@ -12,7 +12,7 @@ export const API_METRICS = {
   httpInFlight: gauge('gwk_http_requests_in_flight', 'Requests in progress.'),
   internalDuration: histogram(
     'gwk_internal_call_duration_seconds',
-    'Duration of calls from engines and the operator to the internal API, by route and status. 499: the connection closed before the response was complete.',
+    'Duration of calls from engines and the operator to the internal API, by route and status. 101: a WebSocket for calls opened. 499: the connection closed before the response was complete.',
     CALL_SECONDS,
     ['route', 'status'],
   ),
