@@ -38,7 +38,7 @@ interface EnginePartsEvents {
 /** The engine connects with the version that it knows if the API does not name one in time. */
 const CLIENT_VERSION_TIMEOUT_MS = 5_000;
 
-/** Creates the parts of an engine and connects them. None of them does anything before its start. */
+/** Creates the parts of an engine and connects them. None of them does anything before its start, except that the idle collector counts the time. */
 export class EngineParts {
   readonly #options: EnginePartsOptions;
   readonly api: InternalApiClient;

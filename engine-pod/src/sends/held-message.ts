@@ -74,8 +74,8 @@ export class HeldMessage {
   }
 
   /**
-   * Asks for the claim while another claim may bring the message. It does so after that too, so that the API compares the
-   * timer of disappearing messages.
+   * Stores what was built, and asks for the claim in the same call. The call has these fields even if a claim has brought
+   * the message meanwhile, because the API compares the timer of disappearing messages only with them.
    */
   async #storeWithClaim({ storeBuilt }: SendContext, built: BuiltMessageRecord): Promise<boolean> {
     const { timer } = this.message;

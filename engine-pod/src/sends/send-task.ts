@@ -270,7 +270,10 @@ export class SendTask {
   }
 }
 
-/** The API records an attempt together with the built form. */
+/**
+ * The API records the built form and an attempt together. A message that returned to the queue keeps its form and loses the
+ * attempt.
+ */
 function restoreProgress({ built, rendered_as, attempted_at }: ClaimedMessage): Progress {
   if (built === null) return { step: 'claimed' };
   const form = { bytes: Buffer.from(built, 'base64'), rendered_as, menu: null };

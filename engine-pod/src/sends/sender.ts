@@ -87,8 +87,8 @@ export class Sender {
 
   /**
    * Drops messages that are already held: a second copy must not be sent beside the first. Postgres had lost the former claim
-   * of such a message, so its outcome names the newer one. If the message ended unsent, its newer claim will be returned, and
-   * the later messages of its conversation must not pass it.
+   * of a held message, so the outcome of that message names the newer claim. If a held message ended unsent, its outcome
+   * returns the newer claim. The later messages of its conversation must not pass it, so they return too.
    */
   accept(messages: ClaimedMessage[], claimId: string): void {
     const unsentIn = new Set<string>();

@@ -43,7 +43,10 @@ export class Followers {
     this.#return((_, running) => running === unsent);
   }
 
-  /** Messages that were claimed behind one that was late already stay: the first of them would be claimed again at once. */
+  /**
+   * Returns the messages behind one that is late, except those that were claimed when it was late already. The engine would
+   * claim the first of these again at once.
+   */
   #returnLate(): void {
     const now = this.#options.clock.now();
     const areReturned = this.#return(
