@@ -14,7 +14,7 @@ const EXIT_CONFIGURATION = 2;
 const PREFIX = 'gwk-decoder-';
 const FFMPEG_SETTING = 'GWK_DECODER_FFMPEG; with the chart, GWK_WORKER_FFMPEG in worker.settings';
 
-/** `gwk decoder`: runs the jobs of a worker, without a secret and without connections. A worker that starts it gets a message once it accepts jobs. */
+/** `gwk decoder`: runs the jobs of a worker, without a secret and without connections. */
 export async function runDecoder(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfigOrExit('decoder', decoderSettings, environment, EXIT_CONFIGURATION);
   const log = createLogger('decoder', config.logLevel);
@@ -34,5 +34,4 @@ export async function runDecoder(environment: NodeJS.ProcessEnv): Promise<void> 
   const server = await startDecoderServer({ socket: config.socket, folder, ffmpeg, isolation, log });
   stopped.signal.addEventListener('abort', () => server.close().closeAllConnections());
   log.info({ socket: config.socket }, 'decoding');
-  process.send?.('decoding');
 }

@@ -110,7 +110,7 @@ export const workerSettings = {
   decoder: setting(
     'GWK_WORKER_DECODER',
     types.text().optional(),
-    'Path of the socket of a decoder (`gwk decoder`), which then decodes all files. Default: the worker starts one as a child process.',
+    'Path of the socket of a decoder (`gwk decoder`), which then decodes all files. Default: the worker starts one as a child process. Required with the image of the worker, which contains none.',
   ),
   ffmpeg: setting(
     'GWK_WORKER_FFMPEG',

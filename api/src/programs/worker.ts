@@ -90,7 +90,7 @@ export const startWorker = (
       const deps = { db, sealer, sendNotifier, log };
       const media = await openWorkerMedia(config, {
         ...deps,
-        onResult: metrics.preparation.bind(metrics),
+        ...{ registry: metrics.registry, onResult: metrics.preparation.bind(metrics) },
         onDecoded: metrics.decoded.bind(metrics),
       });
       closers.defer(() => media.stop());

@@ -8,7 +8,7 @@ import { MAX_CHARSET, PICTURE_DECODERS, type ToolPlan } from './jobs.js';
 export const JOBS_PATH = '/jobs';
 export const JOB_HEADER = 'gwk-job';
 export const ANSWER_BYTES_HEADER = 'gwk-answer-bytes';
-/** `GET`, for the probe of the chart. */
+/** `GET`, for the probe of the chart and the worker. */
 export const LIVENESS_PATH = '/livez';
 
 const container = z.string().regex(/^[a-z0-9_]{1,30}$/);

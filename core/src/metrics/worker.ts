@@ -79,6 +79,10 @@ export const WORKER_METRICS = {
     'Time that decoders of this worker were in use, by the budget of the account: within, exceeded. The log names accounts that exceed it.',
     ['budget'],
   ),
+  decoderUp: gauge(
+    'gwk_decoder_up',
+    '1 if the decoder of this worker answers. Without a decoder, messages with files and link previews wait, and fail after 15 minutes.',
+  ),
   preparationAge: gauge(
     'gwk_preparation_age_seconds',
     'Age of the oldest message whose file is not prepared yet.',

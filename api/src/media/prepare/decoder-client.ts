@@ -1,10 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { request, type IncomingMessage } from 'node:http';
+import { get, request, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { MAX_ANSWER_BYTES, parseToolAnswer } from '@gwk/core/decoder/answers';
-import { ANSWER_BYTES_HEADER, JOB_HEADER, JOBS_PATH, type DecoderRequest } from '@gwk/core/decoder/protocol';
+import {
+  ANSWER_BYTES_HEADER,
+  JOB_HEADER,
+  JOBS_PATH,
+  LIVENESS_PATH,
+  type DecoderRequest,
+} from '@gwk/core/decoder/protocol';
 import {
   FileRefused,
   ToolNotStarted,
@@ -45,6 +51,17 @@ export function decoderJobs(socketPath: string, limitsFor: (plan: ToolPlan) => J
       throw new ToolNotStarted('the decoder is unavailable', { cause: error });
     }
   };
+}
+
+/** Whether the decoder answers within this time. */
+export function isDecoderAlive(socketPath: string, limitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { socketPath, path: LIVENESS_PATH, agent: false, signal: AbortSignal.timeout(limitMs) };
+    get(options, (response) => {
+      response.destroy();
+      resolve(response.statusCode === 200);
+    }).on('error', () => resolve(false));
+  });
 }
 
 async function readAnswer(response: IncomingMessage, output: string): Promise<ToolAnswer | ToolRefusal> {
