@@ -46,8 +46,8 @@ async function startHostile(answer: RequestListener): Promise<void> {
   await once(server, 'listening');
 }
 const convert: ToolJob = { tool: 'image', decoder: 'sharp', input, output };
-const run = (job: ToolJob = convert, signal = new AbortController().signal) =>
-  decoderJobs(socket, () => limits)(job, folder, signal);
+const run = (job: ToolJob = convert, signal = new AbortController().signal, onDecoding?: () => void) =>
+  decoderJobs(socket, () => limits)(job, folder, signal, onDecoding);
 
 test('decodes a file, returns what it made of it, and keeps nothing', async () => {
   await startDecoder();
@@ -124,6 +124,18 @@ test.each<[string, RequestListener]>([
 ])('refuses the answer of a hostile decoder: %s', async (_, answer) => {
   await startHostile(answer);
   await expect(run()).rejects.toMatchObject({ name: 'FileRefused', message: 'the file cannot be decoded' });
+});
+
+test('reports that the decoder has the file, once and before the answer', async () => {
+  const onDecoding = jest.fn();
+  await expect(run(convert, undefined, onDecoding)).rejects.toMatchObject({ name: 'ToolNotStarted' });
+  expect(onDecoding).not.toHaveBeenCalled();
+  await startHostile((_, res) => {
+    const answer = () => res.writeHead(200, { 'gwk-answer-bytes': 2 }).end('{}');
+    void until(() => onDecoding.mock.calls.length === 1, { what: 'the report' }).then(answer);
+  });
+  await run(convert, undefined, onDecoding);
+  expect(onDecoding).toHaveBeenCalledTimes(1);
 });
 
 test('writes what a decoder returns to its own file', async () => {

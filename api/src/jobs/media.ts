@@ -126,9 +126,9 @@ async function startDecoder(
   return {
     isAlive: (limitMs) => decoder.isAlive(limitMs),
     stop: () => decoder.stop(),
-    async runJob(job, jobFolder, signal) {
+    async runJob(job, jobFolder, signal, onDecoding) {
       const socket = await decoder.started(signal);
-      return decoderJobs(socket, limitsFor)(job, jobFolder, signal);
+      return decoderJobs(socket, limitsFor)(job, jobFolder, signal, onDecoding);
     },
   };
 }

@@ -18,6 +18,9 @@ interface ToolsOptions extends JobLimits {
 export function openTools({ concurrency, isolation = NO_ISOLATION, ...limits }: ToolsOptions): Tools {
   return new Tools({
     concurrency,
-    runJob: (job, folder, signal) => runJobProcess(job, folder, signal, { ...limits, isolation }),
+    runJob: (job, folder, signal, onDecoding) => {
+      onDecoding?.();
+      return runJobProcess(job, folder, signal, { ...limits, isolation });
+    },
   });
 }

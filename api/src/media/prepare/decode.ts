@@ -42,10 +42,10 @@ export async function decodeFile<T>(
     const copy = async (until: AbortSignal) =>
       pipeline(await open(), createWriteStream(input, { mode: 0o600 }), { signal: until });
     if (isRemote) await copy(signal);
-    const answer = await decoders.run(accountId, signal, async (until) => {
+    const answer = await decoders.run(accountId, signal, async (until, onDecoding) => {
       if (!isRemote) await copy(until);
       const job = { ...plan, input, output, ...(message !== undefined && { message }) };
-      return tools.run(job, folder, until);
+      return tools.run(job, folder, until, onDecoding);
     });
     return await use(answer, output);
   } finally {

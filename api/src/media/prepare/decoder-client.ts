@@ -30,7 +30,7 @@ const TRANSFER_MS = 30_000;
  * size.
  */
 export function decoderJobs(socketPath: string, limitsFor: (plan: ToolPlan) => JobLimits): RunJob {
-  return async ({ input, output, message, ...plan }: ToolJob, _folder, signal) => {
+  return async ({ input, output, message, ...plan }: ToolJob, _folder, signal, onDecoding) => {
     const limits = limitsFor(plan);
     const timeout = AbortSignal.timeout(limits.timeMs + TRANSFER_MS);
     try {
@@ -43,7 +43,10 @@ export function decoderJobs(socketPath: string, limitsFor: (plan: ToolPlan) => J
         sent.once('response', resolve).once('error', reject);
       });
       // A decoder that ends while it reads also fails the answer, which reports it.
-      const [response] = await Promise.all([answered, pipeline(createReadStream(input), sent)]);
+      const [response] = await Promise.all([
+        answered,
+        pipeline(createReadStream(input), sent).then(onDecoding),
+      ]);
       return await readAnswer(response, output);
     } catch (error) {
       signal.throwIfAborted();

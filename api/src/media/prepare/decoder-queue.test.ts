@@ -43,10 +43,15 @@ function openQueue(decoders = 2) {
   const ends = new Map<string, (error?: Error) => void>();
   const decoded: unknown[] = [];
   const queue = new DecoderQueue({ decoders, clock, onDecoded: (done) => decoded.push(done) });
-  const run = (name: string, signal = new AbortController().signal): Promise<unknown> => {
+  const run = (
+    name: string,
+    signal = new AbortController().signal,
+    { reading = Promise.resolve() }: { reading?: Promise<void> } = {},
+  ): Promise<unknown> => {
     let runs = 0;
-    return queue.run(name[0]!, signal, (interrupted) => {
+    return queue.run(name[0]!, signal, (interrupted, onDecoding) => {
       started.push(runs++ === 0 ? name : `${name}*`);
+      void reading.then(onDecoding);
       return new Promise<void>((resolve, reject) => {
         ends.set(name, (error) => (error ? reject(error) : resolve()));
         interrupted.addEventListener('abort', () => reject(interrupted.reason as Error));
@@ -72,6 +77,23 @@ test('an account with many files delays another by one job', async () => {
   expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3']);
 });
 
+test('a job is interrupted 3 s after its decoding begins, however long it reads its file', async () => {
+  const { clock, started, decoded, run, settle } = openQueue(1);
+  const { promise: reading, resolve: endReading } = Promise.withResolvers<void>();
+  for (const name of ['a1', 'b1']) void run(name, undefined, { reading });
+  await settle();
+  clock.advance(600_000);
+  endReading();
+  await settle();
+  clock.advance(SHORT_MS.alone - 1);
+  await settle();
+  expect(started).toEqual(['a1']);
+  clock.advance(1);
+  await settle();
+  expect(started).toEqual(['a1', 'b1']);
+  expect(decoded).toEqual([{ accountId: 'a', seconds: 3, wasOver: false, isOver: false }]);
+});
+
 test('an account over its budget is behind others', async () => {
   const { clock, started, decoded, run, end, settle } = openQueue();
   for (const name of ['a1', 'a2']) void run(name);
@@ -82,7 +104,11 @@ test('an account over its budget is behind others', async () => {
   expect(started).toEqual(['a1', 'a2', 'b1']);
   await end('a1');
   await end('b1');
-  expect(decoded[0]).toEqual({ accountId: 'a', seconds: 61, wasOver: false, isOver: true });
+  // The interrupted run is free.
+  expect(decoded.slice(0, 2)).toEqual([
+    { accountId: 'a', seconds: 61, wasOver: false, isOver: false },
+    { accountId: 'a', seconds: 61, wasOver: false, isOver: true },
+  ]);
   // One short and one long job of the account at a time.
   expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'a2*']);
 });

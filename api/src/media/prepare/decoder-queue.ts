@@ -19,7 +19,8 @@ interface DecodedJob {
 
 interface RunningJob {
   accountId: string;
-  startedAt: number;
+  /** Null: the job still reads its file, or waits for the decoder. */
+  decodingSince: number | null;
   isLong: boolean;
   interruption: AbortController;
   cancelChecks: Cancel[];
@@ -32,14 +33,15 @@ interface WaitingJob {
 }
 
 /**
- * A job that runs longer gives its decoder to a waiting job that has not run yet. `shared`: of an account with other jobs,
+ * A job that decodes longer gives its decoder to a waiting job that has not run yet. `shared`: of an account with other jobs,
  * which run or wait.
  */
 export const SHORT_MS = { alone: 3_000, shared: 1_000 } as const;
 
 /**
  * Grants the decoders of a worker to accounts. The account with the fewest running jobs is next, then the one that has
- * decoded least. An account over its budget of decoder seconds is behind all others.
+ * decoded least. An account over its budget of decoder seconds is behind all others. An interrupted run counts for the
+ * order, and not for the budget.
  *
  * A job is long once it was interrupted for another one. Long jobs leave one decoder for jobs that have not run yet, and
  * are not interrupted again. With one decoder, a long job holds it to its end.
@@ -48,6 +50,8 @@ export class DecoderQueue {
   readonly #waiting: WaitingJob[] = [];
   readonly #running = new Set<RunningJob>();
   readonly #budget = new DecodingBudget();
+  /** Decoder seconds with those of interrupted runs. */
+  readonly #decoded = new DecodingBudget();
   readonly #clock: Clock;
 
   constructor(private readonly options: DecoderQueueOptions) {
@@ -55,15 +59,20 @@ export class DecoderQueue {
   }
 
   /**
-   * @param job is called again with another signal if its first run was interrupted
+   * @param job calls `onDecoding` once when its decoding begins. It is called again with another signal if its first run was
+   * interrupted
    * @throws the signal's reason if it aborts before the job starts; the error of the job
    */
-  async run<T>(accountId: string, signal: AbortSignal, job: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(
+    accountId: string,
+    signal: AbortSignal,
+    job: (signal: AbortSignal, onDecoding: () => void) => Promise<T>,
+  ): Promise<T> {
     for (let isLong = false; ; isLong = true) {
       const running = await this.#wait({ accountId, isLong }, signal);
       const interrupted = running.interruption.signal;
       try {
-        return await job(AbortSignal.any([signal, interrupted]));
+        return await job(AbortSignal.any([signal, interrupted]), () => this.#noteDecoding(running));
       } catch (error) {
         if (!interrupted.aborted || signal.aborted) throw error;
       } finally {
@@ -97,15 +106,23 @@ export class DecoderQueue {
       if (next === null) return;
       const [{ accountId, isLong, start }] = this.#waiting.splice(next, 1) as [WaitingJob];
       const job = {
-        ...{ accountId, isLong, startedAt: this.#clock.now(), interruption: new AbortController() },
-        cancelChecks: Object.values(SHORT_MS).map((ms) =>
-          this.#clock.after(ms, () => this.#interruptForWaiting()),
-        ),
+        accountId,
+        isLong,
+        decodingSince: null,
+        interruption: new AbortController(),
+        cancelChecks: [],
       };
       this.#running.add(job);
       start(job);
     }
     this.#interruptForWaiting();
+  }
+
+  #noteDecoding(job: RunningJob): void {
+    job.decodingSince = this.#clock.now();
+    job.cancelChecks = Object.values(SHORT_MS).map((ms) =>
+      this.#clock.after(ms, () => this.#interruptForWaiting()),
+    );
   }
 
   /** If all decoders have long jobs, interrupts the newest one for a job that has not run yet. */
@@ -125,12 +142,10 @@ export class DecoderQueue {
     const longs = [...this.#running].filter(({ isLong }) => isLong).length;
     return this.#waiting.map(({ accountId, isLong }) => {
       const own = running.get(accountId) ?? [];
-      const used = own.reduce(
-        (sum, { startedAt }) => sum + (now - startedAt) / 1000,
-        this.#budget.used(accountId, now),
-      );
+      const runningSeconds = own.reduce((sum, job) => sum + this.#countSeconds(job), 0);
+      const isOver = this.#budget.used(accountId, now) + runningSeconds > BUDGET_SECONDS;
       return {
-        ...{ isLong, used, isOver: used > BUDGET_SECONDS, running: own.length },
+        ...{ isLong, isOver, used: this.#decoded.used(accountId, now) + runningSeconds, running: own.length },
         runningAlike: own.filter((job) => this.#hasRunLong(job) === isLong).length,
         mayRun: !isLong || longs < Math.max(1, this.options.decoders - 1),
       };
@@ -138,21 +153,26 @@ export class DecoderQueue {
   }
 
   #hasRunLong(job: RunningJob): boolean {
-    const { isLong, accountId, startedAt } = job;
+    const { isLong, accountId } = job;
     const isAlone = [...this.#waiting, ...this.#running].every(
       (other) => other === job || other.accountId !== accountId,
     );
-    return isLong || this.#clock.now() - startedAt >= (isAlone ? SHORT_MS.alone : SHORT_MS.shared);
+    return isLong || 1000 * this.#countSeconds(job) >= (isAlone ? SHORT_MS.alone : SHORT_MS.shared);
+  }
+
+  #countSeconds({ decodingSince }: RunningJob): number {
+    return decodingSince === null ? 0 : (this.#clock.now() - decodingSince) / 1000;
   }
 
   #end(job: RunningJob): void {
-    const { accountId, startedAt, cancelChecks } = job;
+    const { accountId, interruption, cancelChecks } = job;
     for (const cancel of cancelChecks) cancel();
     this.#running.delete(job);
     const now = this.#clock.now();
-    const seconds = (now - startedAt) / 1000;
+    const seconds = this.#countSeconds(job);
     const wasOver = this.#budget.used(accountId, now) > BUDGET_SECONDS;
-    this.#budget.spend(accountId, seconds, now);
+    this.#decoded.spend(accountId, seconds, now);
+    if (!interruption.signal.aborted) this.#budget.spend(accountId, seconds, now);
     const isOver = this.#budget.used(accountId, now) > BUDGET_SECONDS;
     this.options.onDecoded?.({ accountId, seconds, wasOver, isOver });
   }
@@ -164,7 +184,7 @@ interface WaitingChoice {
   running: number;
   /** Those of them that are long, or short, like this job. */
   runningAlike: number;
-  /** Decoder seconds of the account. */
+  /** Decoder seconds of the account, with interrupted runs. */
   used: number;
   isOver: boolean;
   isLong: boolean;

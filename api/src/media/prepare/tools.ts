@@ -7,8 +7,16 @@ import {
   type ToolRefusal,
 } from '@gwk/core/decoder/jobs';
 
-/** Runs a job at once. @throws FileRefused; ToolNotStarted; the signal's reason */
-export type RunJob = (job: ToolJob, folder: string, signal: AbortSignal) => Promise<ToolAnswer | ToolRefusal>;
+/**
+ * Runs a job at once, and calls `onDecoding` when the decoder has its file.
+ * @throws FileRefused; ToolNotStarted; the signal's reason
+ */
+export type RunJob = (
+  job: ToolJob,
+  folder: string,
+  signal: AbortSignal,
+  onDecoding?: () => void,
+) => Promise<ToolAnswer | ToolRefusal>;
 
 interface ToolsOptions {
   concurrency: number;
@@ -24,10 +32,10 @@ export class Tools {
   }
 
   /** @throws FileRefused, also if the tool crashes or is killed at a limit; ToolNotStarted; the signal's reason */
-  async run(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer> {
+  async run(...[job, folder, signal, onDecoding]: Parameters<RunJob>): Promise<ToolAnswer> {
     const answer = await this.#queue(() => {
       signal.throwIfAborted();
-      return this.options.runJob(job, folder, signal);
+      return this.options.runJob(job, folder, signal, onDecoding);
     });
     if ('refused' in answer) throw new FileRefused(answer.refused);
     if ('notRun' in answer) throw new ToolNotStarted(answer.notRun);
