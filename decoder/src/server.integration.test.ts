@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -136,6 +136,23 @@ test('reports that the decoder has the file, once and before the answer', async 
   });
   await run(convert, undefined, onDecoding);
   expect(onDecoding).toHaveBeenCalledTimes(1);
+});
+
+test('a job that was interrupted within its result runs again', async () => {
+  const stop = new AbortController();
+  const sizes = [1_000, 2];
+  await startHostile((_, res) => {
+    res.writeHead(200, { 'gwk-answer-bytes': 2 }).write(`{}${'x'.repeat(sizes.shift()!)}`);
+    if (sizes.length === 0) res.end();
+  });
+  const interrupted = run(convert, stop.signal);
+  await until(() => statSync(output, { throwIfNoEntry: false })?.size === 1_000, {
+    what: 'a part is written',
+  });
+  stop.abort(new Error('a shorter job needs the decoder'));
+  await expect(interrupted).rejects.toThrow('a shorter job');
+  expect(await run()).toEqual({});
+  expect(readFileSync(output, 'utf8')).toBe('xx');
 });
 
 test('writes what a decoder returns to its own file', async () => {

@@ -75,7 +75,8 @@ async function readAnswer(response: IncomingMessage, output: string): Promise<To
   }
   let text = Buffer.alloc(0);
   let written = 0;
-  await using file = await open(output, 'wx', 0o600);
+  // Over the part that an interrupted run has written.
+  await using file = await open(output, 'w', 0o600);
   for await (const chunk of response as AsyncIterable<Buffer>) {
     const taken = Math.min(answerBytes - text.length, chunk.length);
     if (taken > 0) text = Buffer.concat([text, chunk.subarray(0, taken)]);
