@@ -7,6 +7,7 @@ import { exitOnUncaughtError, onShutdown } from '@gwk/core/process/lifecycle';
 import { createLogger } from '@gwk/core/process/log';
 import { chooseIsolation } from './choose-isolation.js';
 import { startDecoderServer } from './server.js';
+import { PARENT_MODE } from '@gwk/core/decoder/job-folder';
 import { removeLeftBehind } from '@gwk/core/decoder/left-behind';
 import { findUsableFfmpeg } from './usable-ffmpeg.js';
 
@@ -21,8 +22,7 @@ export async function runDecoder(environment: NodeJS.ProcessEnv): Promise<void> 
   exitOnUncaughtError(log);
   await removeLeftBehind(PREFIX);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  // Jobs of another user reach their folder, and cannot list the others.
-  await chmod(folder, 0o711);
+  await chmod(folder, PARENT_MODE.decoder);
   const stopped = new AbortController();
   onShutdown(async () => {
     // Jobs end with their connections, and the worker prepares their messages again. A job without its file would refuse it.

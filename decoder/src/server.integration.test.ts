@@ -56,6 +56,13 @@ test('decodes a file, returns what it made of it, and keeps nothing', async () =
   await until(() => readdirSync(jobs).length === 0, { what: 'the folder of the job is removed' });
 });
 
+test('creates the folder of the jobs again, which jobs of another user reach', async () => {
+  await startDecoder();
+  rmSync(jobs, { recursive: true });
+  expect(await run()).toMatchObject({ converted: true });
+  expect(statSync(jobs).mode & 0o777).toBe(0o711);
+});
+
 test('refuses a file that is no picture', async () => {
   await startDecoder();
   const path = join(folder, 'text');

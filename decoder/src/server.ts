@@ -56,7 +56,7 @@ async function serve(req: IncomingMessage, res: ServerResponse, options: Decoder
   const { plan, limits, message } = requestSchema.parse(JSON.parse(String(req.headers[JOB_HEADER])));
   const ended = new AbortController();
   res.once('close', () => ended.abort(new Error('the worker has closed the connection')));
-  const folder = await makeJobFolder(options.folder);
+  const folder = await makeJobFolder(options.folder, 'decoder');
   const [input, output] = [join(folder, 'input'), join(folder, 'output')];
   try {
     await pipeline(req, createWriteStream(input, { mode: 0o600 }));

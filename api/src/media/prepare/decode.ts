@@ -36,7 +36,7 @@ export async function decodeFile<T>(
   { tools, decoders, folder: parent, accountId, message, signal }: DecodeDeps,
   use: (answer: ToolAnswer, output: string) => T | Promise<T>,
 ): Promise<T> {
-  const folder = await makeJobFolder(parent);
+  const folder = await makeJobFolder(parent, 'worker');
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
     const copy = async (until: AbortSignal) =>
