@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFfmpeg } from '@gwk/core/process/ffmpeg';
 import { withoutFileHandles } from '@gwk/test/support/file-handles';
@@ -38,6 +38,12 @@ test.each([
   const hostile = ['sh', '-c', `echo; ${script}; read -r line`];
   await expect(run(hostile, undefined, own)).rejects.toThrow('decoding the file takes too much disk space');
   rmSync(own, { recursive: true });
+});
+
+test('limits the processor time of a job, for when nobody is left to end it', async () => {
+  const seconds = 61 * availableParallelism();
+  const script = `[ "$(ulimit -t)" = ${seconds} ] && exec "$@"`;
+  expect(await run(['sh', '-c', script, 'sh'])).toEqual({ refused: 'the picture cannot be decoded' });
 });
 
 test('starts no process after its signal', async () => {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { Logger } from '@gwk/core/process/log';
@@ -26,6 +27,11 @@ export interface JobPrograms {
 }
 
 const TOOL = fileURLToPath(new URL('../bin/tool.js', import.meta.url));
+/**
+ * Ends a job that spins after this process was killed. Its threads use at most this much processor time within the limit
+ * of time.
+ */
+const LIMIT_CPU = ['sh', '-c', 'ulimit -t "$0" 2>/dev/null; exec "$@"'];
 const CHECK_MS = 50;
 const HEAP_MB = 128;
 const BLOCK = 512;
@@ -98,7 +104,8 @@ function start(
   const { user, prefix } = isolation;
   if (user !== null) for (const path of [folder, job.input]) chownSync(path, user, user);
   const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, TOOL, JSON.stringify(job)];
-  const [command, ...args] = [...prefix(folder), ...node];
+  const seconds = String(countSeconds(settings.timeMs) * availableParallelism());
+  const [command, ...args] = [...LIMIT_CPU, seconds, ...prefix(folder), ...node];
   return spawn(command!, args, {
     cwd: folder,
     env: buildEnvironment(folder, settings),
@@ -107,6 +114,9 @@ function start(
     stdio: ['pipe', 'pipe', 'ignore'],
   });
 }
+
+/** Processor time that one thread cannot use before the limit of time. */
+const countSeconds = (timeMs: number): number => Math.ceil(timeMs / 1000) + 1;
 
 function buildEnvironment(
   folder: string,
@@ -120,7 +130,7 @@ function buildEnvironment(
     OPENSSL_CONF: '/dev/null',
     MEDIA_FFMPEG: ffmpeg ?? '',
     MEDIA_MEMORY_KB: String(memoryMb * KB),
-    MEDIA_SECONDS: String(Math.ceil(timeMs / 1000) + 1),
+    MEDIA_SECONDS: String(countSeconds(timeMs)),
     MEDIA_FILE_BLOCKS: String(Math.ceil(MAX_MEDIA_BYTES / BLOCK) + 1),
   };
 }
