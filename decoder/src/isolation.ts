@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { buildSeccompFilter } from './seccomp.js';
 
 /**
- * How job processes are isolated. `landlock`: Landlock hides all files but the own folder and the programs, and a seccomp
- * filter refuses sockets and other processes.
+ * How job processes are isolated. `landlock`: Landlock hides all files but the own folder and the programs. On x64 and arm64
+ * a seccomp filter also refuses sockets and other processes.
  */
 export type IsolationKind = 'landlock' | 'none';
 
@@ -21,7 +21,7 @@ interface Host {
   isRoot: boolean;
   /** Folders and files that a job may read, and run programs from. */
   readable: readonly string[];
-  /** Filter of system calls. Null: unknown for this architecture. */
+  /** Filter of system calls. Null: unknown for this architecture, and jobs may open sockets. */
   filter: Buffer | null;
 }
 
