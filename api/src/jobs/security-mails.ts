@@ -47,7 +47,7 @@ export function decideNotice({
 }
 
 /** Strangers can cause a lock every few minutes, so the person gets one mail in 24 h. A mail that was not sent does not count. */
-const isToldOfLock = ({ lockMailedAt }: User): boolean =>
+const hasLockMail = ({ lockMailedAt }: User): boolean =>
   lockMailedAt !== null && lockMailedAt.getTime() > Date.now() - LOCK_MAIL_MS;
 
 /**
@@ -85,7 +85,7 @@ export class SecurityMails {
     const where =
       userId === null ? { members: { some: { accountId: accountId!, role: 'owner' } } } : { id: userId };
     for (const user of await db.user.findMany({ where, take: MAX_OWNERS })) {
-      if (kind === 'locked' && isToldOfLock(user)) continue;
+      if (kind === 'locked' && hasLockMail(user)) continue;
       const language = user.language as Language;
       const text =
         kind === 'locked'

@@ -128,7 +128,7 @@ export function renderLockNotice(language: Language, { canReset }: { canReset: b
           'Too many sign-ins of your user failed, so its sign-ins are locked for 15 minutes, or up to 24 hours after many failures.',
           canReset
             ? 'If it was not you, ask for a link on the sign-in page and set a new password. That also ends the lock of the password.'
-            : 'If it was not you, tell an administrator.',
+            : 'If it was not you, ask an administrator for help.',
         ],
       }
     : {
