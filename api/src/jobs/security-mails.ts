@@ -21,6 +21,13 @@ interface Wanted {
   accountId: string | null;
 }
 
+interface WantedMail {
+  entry: NamedChange;
+  kind: Wanted['kind'];
+  /** Name of the account; null: the change concerns none. */
+  account: string | null;
+}
+
 const OF_PERSON: Readonly<Record<string, Wanted['kind']>> = {
   'user.totp-set': 'factor',
   'user.passkey-add': 'passkey',
@@ -77,7 +84,7 @@ export class SecurityMails {
   }
 
   async #send(entry: NamedChange): Promise<void> {
-    const { db, mailer, log } = this.given;
+    const { db } = this.given;
     const wanted = decideNotice(entry)!;
     if (wanted.kind === 'key' && !(await this.#isWithoutEnd(entry.subject))) return;
     const { accountId, kind, userId } = wanted;
@@ -86,19 +93,25 @@ export class SecurityMails {
       userId === null ? { members: { some: { accountId: accountId!, role: 'owner' } } } : { id: userId };
     for (const user of await db.user.findMany({ where, take: MAX_OWNERS })) {
       if (kind === 'locked' && hasLockMail(user)) continue;
-      const language = user.language as Language;
-      const text =
-        kind === 'locked'
-          ? renderLockNotice(language, { canReset: user.passwordHash !== null })
-          : renderSecurityNotice(language, kind, account?.name ?? null);
-      try {
-        await mailer.send({ to: user.email, id: `security-${newUuid()}`, ...text });
-        if (kind === 'locked')
-          await db.user.updateMany({ where: { id: user.id }, data: { lockMailedAt: new Date() } });
-      } catch (error) {
-        if (!(error instanceof MailError)) throw error;
-        log.warn({ code: error.code, status: error.status, action: entry.action }, 'security mail not sent');
-      }
+      await this.#mail(user, { entry, kind, account: account?.name ?? null });
+    }
+  }
+
+  /** Sends one mail. Only a mail about a lock that was handed over counts as sent. */
+  async #mail(user: User, { entry, kind, account }: WantedMail): Promise<void> {
+    const { db, mailer, log } = this.given;
+    const language = user.language as Language;
+    const text =
+      kind === 'locked'
+        ? renderLockNotice(language, { canReset: user.passwordHash !== null })
+        : renderSecurityNotice(language, kind, account);
+    try {
+      await mailer.send({ to: user.email, id: `security-${newUuid()}`, ...text });
+      if (kind === 'locked')
+        await db.user.updateMany({ where: { id: user.id }, data: { lockMailedAt: new Date() } });
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error;
+      log.warn({ code: error.code, status: error.status, action: entry.action }, 'security mail not sent');
     }
   }
 
