@@ -79,3 +79,9 @@ function seededGenerator(seed: number): () => number {
     return state >>> 0;
   };
 }
+
+test('an e-mail with digits is refused, also as a part', async () => {
+  const email = 'user-01a22847@example.com';
+  expect(await isWeak(email.toUpperCase(), email)).toBe(true);
+  expect(await isWeak(`${email} kTq3`, email)).toBe(true);
+});

@@ -69,6 +69,7 @@ export async function isWeak(password: string, email: string): Promise<boolean> 
   const characters = [...password.normalize('NFC')];
   const lower = characters.map((character) => [...character.toLowerCase()][0]!);
   if (codePoints(password) < MIN_LENGTH || new Set(lower).size < MIN_DIFFERENT) return true;
+  if (lower.join('').includes(email.toLowerCase())) return true;
   common ??= loadCommon();
   const lists = { common: await common, names: namesOf(email) };
   return countBits(characters.slice(0, MAX_SEARCHED), lower.slice(0, MAX_SEARCHED), lists) < MIN_BITS;
