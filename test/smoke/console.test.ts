@@ -28,7 +28,7 @@ describeWithChromium('the console', () => {
     await gateway.numbers.phone('5511955517002', { name: 'Customer' });
     await page.getByRole('link', { name: 'Numbers', exact: true }).click();
     await page.getByRole('button', { name: 'New number' }).click();
-    await page.getByLabel('Name').fill('Main shop');
+    await page.getByRole('dialog').getByLabel('Name').fill('Main shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     await page.getByAltText('QR code to scan with the phone').waitFor();
     const id = /ins_[0-9a-f]{32}/.exec(page.url())![0];
