@@ -71,7 +71,7 @@ describe('while the account is suspended', () => {
     const before = await api.clientOf(account);
     const { id } = (await before.call<{ id: string }>('POST', '/v1/webhook-endpoints', { body: given })).body;
     await suspend(account);
-    // Of another key, because the API caches the account of a key for 2 s.
+    // A new key, because the API caches the account of each key for 2 s.
     const client = await api.clientOf(account);
     const change = async (body: object) =>
       outcome(await client.call('PATCH', `/v1/webhook-endpoints/${id}`, { body }));

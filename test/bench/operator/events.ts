@@ -55,7 +55,7 @@ async function measureWidth(
 
 export async function loseNodes(bench: OperatorBench, say: Say, count: number): Promise<void> {
   const { nodes } = bench;
-  // What is left of the upgrade waits.
+  // Upgrades pause, so that only the lost nodes cause new engines.
   await bench.stopOperator();
   await bench.startOperator({ GWK_OPERATOR_MAX_CONCURRENT_UPGRADES: '0' }, 2);
   await until(() => bench.readyNames.size === count, bench.wait('all are ready again'));

@@ -21,7 +21,7 @@ export const messageOf = (id: string): ClaimedMessage => ({
 });
 
 export interface SenderScript {
-  /** What the network does with a message that is written. */
+  /** Runs for each message that the engine writes to the network; throws if the write fails. */
   send?: (id: string) => unknown;
   isOurs?: (id: string) => boolean | Promise<boolean>;
   build?: (message: ClaimedMessage) => void;
