@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { pause, realTime, until } from './wait.js';
 
@@ -16,6 +18,22 @@ export function baseEnvironment(): Environment {
   // test/run.js finds leftover processes by TEST_RUN.
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'TEST_RUN'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** Next text that a child prints. Throws if the child exits before it: its test would wait forever. */
+export async function nextOutput(child: ChildProcess & { stdout: Readable }): Promise<string> {
+  const settled = new AbortController();
+  const options = { signal: settled.signal };
+  try {
+    return await Promise.race([
+      once(child.stdout, 'data', options).then(([chunk]) => String(chunk)),
+      once(child, 'exit', options).then(([code, signal]) => {
+        throw new Error(`the child exited: ${signal ?? `exit code ${code}`}`);
+      }),
+    ]);
+  } finally {
+    settled.abort();
+  }
 }
 
 export interface ProgramOptions {

@@ -1,26 +1,23 @@
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-
-const module = new URL('../../../core/dist/lifecycle.js', import.meta.url).href;
-const endModule = new URL('../../../core/dist/exit-process.js', import.meta.url).href;
-const logModule = new URL('../../../core/dist/log.js', import.meta.url).href;
+import { nextOutput } from '../../support/program.js';
 
 type Program = ChildProcessByStdio<Writable, Readable, null>;
 const started: Program[] = [];
 
 async function program(stop: string, options = '{ exitWithParent: true }', more = ''): Promise<Program> {
   const source = `
-    import { onShutdown } from ${JSON.stringify(module)};
+    import { onShutdown } from '@gwk/core/process/lifecycle';
     onShutdown(${stop}, ${options});
     setInterval(() => {}, 1000);
     ${more}
     console.log('up');`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   started.push(child);
-  await once(child.stdout, 'data');
+  await nextOutput(child);
   return child;
 }
 
@@ -80,9 +77,9 @@ describe('onShutdown', () => {
 /** Runs the source until it exits. */
 function run(source: string): { status: number | null; stdout: string; stderr: string } {
   const imports = `
-    import { exitOnUncaughtError, onShutdown } from ${JSON.stringify(module)};
-    import { exitProcess } from ${JSON.stringify(endModule)};
-    import { createLogger, synchronousStdout } from ${JSON.stringify(logModule)};`;
+    import { exitOnUncaughtError, onShutdown } from '@gwk/core/process/lifecycle';
+    import { exitProcess } from '@gwk/engine-pod/exit-process';
+    import { createLogger, synchronousStdout } from '@gwk/core/process/log';`;
   return spawnSync(process.execPath, ['--input-type=module', '--eval', imports + source], {
     encoding: 'utf8',
   });

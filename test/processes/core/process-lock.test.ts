@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { acquireProcessLock } from '@gwk/core/process/process-lock';
+import { nextOutput } from '../../support/program.js';
 
 let folder: string;
 let path: string;
@@ -13,8 +14,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const module = new URL('../../../core/dist/process-lock.js', import.meta.url).href;
-const program = (work: string) => `const { acquireProcessLock } = await import('${module}'); ${work}`;
+const program = (work: string) =>
+  `import { acquireProcessLock } from '@gwk/core/process/process-lock'; ${work}`;
 const run = (work: string) =>
   spawn(process.execPath, ['--input-type=module', '-e', program(work)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -22,7 +23,7 @@ const run = (work: string) =>
 
 test('is taken over from a killed process, and reports that', async () => {
   const holder = run(`acquireProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`);
-  await once(holder.stdout, 'data');
+  await nextOutput(holder);
   expect(() => acquireProcessLock(path)).toThrow(String(holder.pid));
   holder.kill('SIGKILL');
   await once(holder, 'exit');
@@ -41,13 +42,13 @@ test('lets exactly one of several processes take over an abandoned lock', async 
     process.stdin.on('end', () => process.exit());
     console.log('waits');`;
   const children = Array.from({ length: 4 }, () => run(work));
-  const nextLines = () => children.map((child) => once(child.stdout, 'data'));
+  const nextLines = () => children.map(nextOutput);
   await Promise.all(nextLines());
   for (let round = 0; round < 100; round++) {
     writeFileSync(`${path}${round}.pid`, '999999999');
     const answers = nextLines();
     for (const child of children) child.stdin.write(`${round}\n`);
-    const said = (await Promise.all(answers)).map(([line]) => String(line).trim());
+    const said = (await Promise.all(answers)).map((line) => line.trim());
     expect(said.sort()).toEqual(['LockHeldError', 'LockHeldError', 'LockHeldError', 'took']);
   }
   for (const child of children) child.stdin.end();

@@ -87,10 +87,10 @@ test('root separates users if another user can read the application', () => {
 });
 
 test('an isolated engine reports its exit code', async () => {
-  const script = `import(${JSON.stringify(join(ROOT, 'core/dist/exit-process.js'))}).then(({ exitProcess }) => exitProcess(13))`;
+  const script = `import(${JSON.stringify(join(ROOT, 'engine-pod/dist/exit-process.js'))}).then(({ exitProcess }) => exitProcess(13))`;
   const launch = {
     command: [NODE, '-e', script] as [string, ...string[]],
-    isolation: { readable: [NODE, join(ROOT, 'core')], separateUsers: false },
+    isolation: { readable: [NODE, join(ROOT, 'engine-pod')], separateUsers: false },
     settings: {},
     print: () => undefined,
   };
