@@ -30,6 +30,8 @@ describeWithChromium('alert contacts in the console', () => {
     await dialog.getByLabel('Name').fill('Rui');
     await dialog.getByRole('textbox', { name: 'E-mail' }).fill('rui@example.com');
     await page.keyboard.press('Enter');
+    // A dialog that closes moves the focus to its button, also away from a field that a test has just filled.
+    await dialog.waitFor({ state: 'hidden' });
     await page.getByLabel('Code of Rui').fill('000');
     await page.keyboard.press('Enter');
     await page.getByText('Invalid code').waitFor();
