@@ -34,7 +34,7 @@ describeWithChromium('alert contacts in the console', () => {
     await dialog.waitFor({ state: 'hidden' });
     await page.getByLabel('Code of Rui').fill('000');
     await page.keyboard.press('Enter');
-    await page.getByText('Invalid code').waitFor();
+    await page.getByText('The code is wrong or has been used.').waitFor();
     expect(await findViolations(page)).toEqual([]);
     await takePicture(page, 'alert-contact-code');
     const [mail] = server.mails;

@@ -125,7 +125,7 @@ export const problems = {
       'Ask for a new password on the sign-in page and sign in within 30 minutes, or ask an administrator for a link.',
     recentSignIn: 'Sign out, sign in again, then repeat it within 15 minutes.',
     tooManyPasskeys: 'Remove a passkey that you do not use.',
-    code: 'Check the code and the clock of your phone. Each code works once.',
+    code: 'Check the code. If an app made it, check the clock of your phone too.',
     signInAgain: 'The sign-in took too long. Enter e-mail and password again.',
     secondFactor: 'Set up a second factor in your profile first.',
     userExists: 'This e-mail has a user already. Sign in with it, then join.',

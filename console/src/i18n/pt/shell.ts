@@ -123,7 +123,7 @@ export const problems = {
       'Peça uma nova senha na página de acesso e entre em até 30 minutos, ou peça um link a um administrador.',
     recentSignIn: 'Saia, entre de novo e repita em até 15 minutos.',
     tooManyPasskeys: 'Remova uma chave de acesso que não usa.',
-    code: 'Confira o código e o relógio do telefone. Cada código vale uma vez.',
+    code: 'Confira o código. Se um aplicativo o gerou, confira também o relógio do telefone.',
     signInAgain: 'A entrada demorou demais. Digite e-mail e senha de novo.',
     secondFactor: 'Primeiro configure um segundo fator no seu perfil.',
     userExists: 'Este e-mail já tem um usuário. Entre com ele e depois participe da conta.',
