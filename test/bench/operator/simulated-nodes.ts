@@ -96,11 +96,25 @@ export class SimulatedNodes {
     const target = { apiVersion: 'v1', kind: 'Node', name: node };
     const body = { metadata: { name: pod.shownAs }, target };
     await repeat(() => core.createNamespacedPodBinding({ ...place, body }));
-    const secret = await core.readNamespacedSecret({ namespace, name: pod.name });
-    engine.token = Buffer.from(secret.data!['token']!, 'base64').toString();
+    engine.token = await this.#mountToken(pod.name, engine);
     await this.#report(pod, 'Running', { running: { startedAt: new Date() } });
     await pause(this.startMs);
     if (!engine.ended && !this.#lost.has(node)) await this.#connect(pod, engine);
+  }
+
+  /** Like a kubelet, waits for a Secret that does not exist yet. */
+  async #mountToken(name: string, engine: Engine): Promise<string> {
+    const { core, namespace } = this.options;
+    while (!engine.ended) {
+      try {
+        const secret = await core.readNamespacedSecret({ namespace, name });
+        return Buffer.from(secret.data!['token']!, 'base64').toString();
+      } catch (error) {
+        if (!isCode(error, 404)) throw error;
+      }
+      await pause(RETRY_MS);
+    }
+    return '';
   }
 
   async #connect(pod: EnginePod, engine: Engine): Promise<void> {
