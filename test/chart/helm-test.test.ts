@@ -1,12 +1,23 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { find, listPodTemplates, MINIMAL_VALUES, readEnvironment, render } from '../support/chart/render.js';
+import {
+  CHART,
+  find,
+  helm,
+  listPodTemplates,
+  MINIMAL_VALUES,
+  readEnvironment,
+  render,
+  templateText,
+  withValues,
+} from '../support/chart/render.js';
+import { ROOT } from '../support/program.js';
 import { describeChart } from './suite.js';
 
 const execute = promisify(execFile);
@@ -150,5 +161,15 @@ describeChart('helm test', () => {
     const pod = listPodTemplates(objects).get('Pod/helm-test-gwk')!;
     expect(pod.spec.serviceAccountName).toBe(spec.serviceAccountName);
     expect(pod.spec.automountServiceAccountToken).toBe(true);
+  });
+
+  test('manifests rendered as docs/install.md says contain no test', () => {
+    expect(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).toContain('`helm template --skip-tests`');
+    const documented = withValues(MINIMAL_VALUES, (file) =>
+      helm('template', 'gwk', CHART, '--skip-tests', `--values=${file}`),
+    );
+    expect(documented.status).toBe(0);
+    expect(documented.output).not.toContain('helm.sh/hook: test');
+    expect(templateText(MINIMAL_VALUES)).toContain('helm.sh/hook: test');
   });
 });

@@ -1,3 +1,6 @@
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { helm, CHART, withValues } from '../support/chart/render.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 
@@ -122,6 +125,27 @@ describeOnKubernetes(
       const values = { ...TRIAL, media: { folder: { ...TRIAL.media.folder, size: '11Gi' } } };
       expect(run('upgrade', values).text).toContain('Keep media.folder.size=10Gi');
       await makeClass(true);
+    });
+
+    test('after a value was renamed, --reuse-values is refused by its name, --reset-then-reuse-values is not', async () => {
+      const former = await cluster().namespace('renamed');
+      const inNamespace = [`--kubeconfig=${cluster().plane.kubeconfig}`, `--namespace=${former}`];
+      const folder = mkdtempSync(join(tmpdir(), 'gwk-former-chart-'));
+      try {
+        cpSync(CHART, folder, { recursive: true });
+        appendFileSync(join(folder, 'values.yaml'), '\nformerName: {}\n');
+        rmSync(join(folder, 'values.schema.json'));
+        const install = (file: string) => helm('install', 'gwk', folder, ...inNamespace, `--values=${file}`);
+        expect(withValues(OWN_SERVERS, install)).toMatchObject({ status: 0 });
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+      const upgrade = (kept: string) => helm('upgrade', 'gwk', CHART, ...inNamespace, kept);
+      expect(upgrade('--reuse-values')).toMatchObject({
+        status: 1,
+        text: expect.stringContaining('formerName'),
+      });
+      expect(upgrade('--reset-then-reuse-values')).toMatchObject({ status: 0 });
     });
 
     test.each(ACCEPTED)('passes with %s', (_, values) => {

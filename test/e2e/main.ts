@@ -1,6 +1,7 @@
 import { E2eStage } from './stage.js';
 import { SCENARIOS } from './scenarios.js';
 import { people, type Context } from './steps.js';
+import { listNamespacesOfPods } from '../support/kubernetes/nodes/machine.js';
 import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
 import { until } from '../support/wait.js';
 
@@ -23,6 +24,15 @@ async function main(): Promise<number> {
     return 0;
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
+  const before = listNamespacesOfPods();
+  const status = await performOnCluster();
+  const left = listNamespacesOfPods().filter((name) => !before.includes(name));
+  if (left.length > 0) say(`FAILED network namespaces are left on this machine: ${left.join(', ')}`);
+  return left.length > 0 ? 1 : status;
+}
+
+/** @returns the exit code */
+async function performOnCluster(): Promise<number> {
   const began = performance.now();
   const stage = await E2eStage.start(say);
   say(`cluster, images and network after ${((performance.now() - began) / 1000).toFixed(1)} s`);

@@ -1,6 +1,6 @@
 import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
-import { instancePath } from '../support/kubernetes/test-cluster.js';
+import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { pause, until } from '../support/wait.js';
 
 /** The lifecycle of Instances on a real API server, with fake nodes. */
@@ -41,6 +41,25 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
       'Connected',
       'UpToDate',
     ]);
+  });
+
+  // docs/kubernetes.md names this symptom.
+  test('an Instance in a namespace that it does not serve stays without status, events and finalizers', async () => {
+    const elsewhere = await cluster().namespace('unserved');
+    await cluster().applied({
+      apiVersion: 'gwk.dev/v1',
+      kind: 'Instance',
+      metadata: { name: 'lost', namespace: elsewhere },
+      spec: { account: 'main', kind: 'sandbox' },
+    });
+    await stage.node();
+    await stage.operator();
+    await stage.create('shop');
+    await stage.untilIs('shop', 'Ready', 'True');
+    const { body } = await cluster().get<KubeObject & { status?: object }>(instancePath(elsewhere, 'lost'));
+    expect([body.status, body.metadata.finalizers]).toEqual([undefined, undefined]);
+    expect(await cluster().list(`/api/v1/namespaces/${elsewhere}/events`)).toEqual([]);
+    expect((await cluster().delete(instancePath(elsewhere, 'lost'))).status).toBe(200);
   });
 
   test('records its events for describe', async () => {

@@ -1,9 +1,10 @@
 import type { Pod } from '../cluster.js';
 import { derivePod, isNodeLost, readPod, type RawPod } from './engine-pod.js';
 import { buildPod, computeRevision } from './pod-spec.js';
+import { LABELS } from './names.js';
 import { readProfiles, readVersion, type Profile } from './profiles.js';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const AT = '2026-03-01T12:00:00Z';
@@ -303,4 +304,18 @@ test.each([
   writeFileSync(file, JSON.stringify(content));
   expect(() => readProfiles(file)).toThrow(word);
   folder.remove();
+});
+
+/** Cilium gives each set of labels an identity of its own. It ignores labels that match the patterns after `!`. */
+test('the label filter of docs/install.md gives all engines of a version one set of labels', () => {
+  const page = readFileSync(new URL('../../../../docs/install.md', import.meta.url), 'utf8');
+  const [, filter] = /in Cilium `labels: '([^']+)'`/.exec(page)!;
+  const ignored = filter!.split(' ').map((pattern) => new RegExp(`^${pattern.slice(1)}`));
+  const labelsOf = (changed: object) => {
+    const all = Object.entries(buildPod({ ...plan, ...changed }, profile(), settings).metadata!.labels!);
+    return all.filter(([name]) => !ignored.some((pattern) => pattern.test(name)));
+  };
+  const second = { key: 'shops/second', instanceId: '0195a000-0000-7000-8000-000000000002' };
+  expect(labelsOf(second)).toEqual(labelsOf({}));
+  expect(labelsOf({}).map(([name]) => name)).toEqual([LABELS.name, LABELS.component, LABELS.managedBy]);
 });

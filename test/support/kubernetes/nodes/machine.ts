@@ -38,6 +38,12 @@ function removeNamespacesOfPods(): void {
     spawnSync('ip', ['netns', 'delete', name!]);
 }
 
+/** Network namespaces of pods on this machine. */
+export function listNamespacesOfPods(): string[] {
+  const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' });
+  return (stdout ?? '').split('\n').flatMap((line) => /^cni-\S+/.exec(line)?.[0] ?? []);
+}
+
 /** The bridge plugin creates a chain for each pod and removes it only in an orderly stop. */
 function removeRulesOfPods(): void {
   const { stdout } = spawnSync('iptables', ['-t', 'nat', '-S'], { encoding: 'utf8' });
