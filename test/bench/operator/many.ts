@@ -123,7 +123,8 @@ async function changes(bench: OperatorBench, say: Say): Promise<void> {
   for (let i = 0; i < CHANGES; i++) {
     // Start at a random time: otherwise each change would directly follow an observation and wait the longest.
     await pause(Math.random() * 1000);
-    moved.push(await bench.moveSeen(`n${Math.floor(((i + 0.5) * COUNT) / CHANGES)}`));
+    // Each twice, away and back: the next parts wait until all are connected.
+    moved.push(await bench.moveSeen(`n${Math.floor((Math.floor(i / 2) * 2 * COUNT) / CHANGES)}`));
   }
   say(`a disconnect or reconnect is in the status after ${quantiles(moved)}`);
 }
