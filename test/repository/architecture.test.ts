@@ -8,9 +8,7 @@ const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
 const inCode = (pattern: RegExp): string[] => [...page.matchAll(pattern)].map(([, name]) => name!);
 
 /** Paths that start with a folder of the repository; others name keys, routes or folders inside a named one. */
-const paths = inCode(/`((?:[\w.-]+\/)+[\w.-]*)`/g).filter((path) =>
-  existsSync(join(ROOT, path.split('/')[0]!)),
-);
+const paths = inCode(/`((?:[\w.-]+\/)+[\w.-]*)`/g).filter((path) => isInRepository(path.split('/')[0]!));
 
 test('docs/architecture.md names only files and folders that exist', () => {
   expect(paths.length).toBeGreaterThan(80);

@@ -27,10 +27,9 @@ function readGuides(): Guide[] {
 
 const codeIn = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
 
-const entries = new Set(readdirSync(ROOT));
 /** Code that is a path of this repository, and not a command or an identifier. */
 const isPath = (code: string): boolean =>
-  code !== '.' && /^[\w./-]+$/.test(code) && entries.has(code.split('/')[0]!);
+  code !== '.' && /^[\w./-]+$/.test(code) && isInRepository(code.split('/')[0]!);
 /** Paths in code and in the commands of blocks. */
 const pathsIn = (text: string): string[] => {
   const blocks = [...text.matchAll(/^```\w*\n([^]*?)^```/gm)].map(([, block]) => block!);
@@ -82,7 +81,7 @@ test('names only identifiers that the file of the row contains', () => {
 
 /** Sources that use the word of an example in another meaning. */
 const OTHER_MEANINGS: Record<string, RegExp> = {
-  location: /address-guard|client-version\/source|\/(fetcher|disconnects|network-route)\.ts$/,
+  location: /address-guard|client-version\/source|\/(fetcher|disconnects|network-route|call|details)\.ts$/,
   // A simulated contact plays a message.
   played: /\/sandbox\/driver\.ts$/,
 };

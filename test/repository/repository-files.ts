@@ -5,7 +5,9 @@ const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '-
   cwd: ROOT,
   encoding: 'utf8',
   maxBuffer: 64 * 1024 * 1024,
-}).split('\0');
+})
+  .split('\0')
+  .filter(Boolean);
 
 /** Files of the repository and their folders. Empty folders that git has left behind are not among them. */
 const paths = new Set(
