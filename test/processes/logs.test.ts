@@ -181,7 +181,7 @@ describe('logs', () => {
     const wrong = lines.filter(({ fields }) => !fields?.['level'] || !fields['time'] || !fields['program']);
     expect(wrong.map(({ program, text }) => `${program}: ${text}`)).toEqual([]);
     const programs = new Set(lines.map(({ fields }) => fields?.['program']));
-    expect([...programs].sort()).toEqual(['api', 'engine', 'operator', 'worker']);
+    expect([...programs].sort()).toEqual(['api', 'decoder', 'engine', 'operator', 'worker']);
   });
 
   test('finds a request by its id, and the message that it created', () => {

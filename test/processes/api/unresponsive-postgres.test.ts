@@ -96,7 +96,7 @@ test('an open transaction fails', async () => {
   await expectReconnect(Promise.all([timeToFailure(transaction)]));
 });
 
-test('a slow statement and those behind it are not aborted', async () => {
+test('a slow statement is not aborted', async () => {
   const withoutTimeout = openDatabase({
     url: place.url,
     poolSize: 1,
@@ -104,11 +104,7 @@ test('a slow statement and those behind it are not aborted', async () => {
     statementTimeoutMs: 0,
   });
   try {
-    const slow = withoutTimeout.callFunction('SELECT pg_sleep(7)::text', []);
-    expect(await Promise.all([slow, withoutTimeout.callFunction('SELECT 1::text', [])])).toEqual([
-      [''],
-      ['1'],
-    ]);
+    expect(await withoutTimeout.callFunction('SELECT pg_sleep(7)::text', [])).toEqual(['']);
   } finally {
     await withoutTimeout.$disconnect();
   }
