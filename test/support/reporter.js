@@ -12,6 +12,7 @@ export default class Reporter {
   #root;
   #started = new Map();
   #files = [];
+  #passed = 0;
   #moved = Date.now();
   #timer;
 
@@ -29,22 +30,32 @@ export default class Reporter {
 
   onTestFileResult({ path }, result) {
     this.#moved = Date.now();
+    this.#passed += result.numPassingTests;
+    this.#add(path, outcomes(result));
+  }
+
+  onRunComplete() {
+    clearInterval(this.#timer);
+    this.#write();
+  }
+
+  #add(path, found) {
     const seconds = (performance.now() - this.#started.get(path)) / 1000;
     this.#started.delete(path);
-    this.#files.push({ path: relative(this.#root, path), seconds, ...outcomes(result) });
+    this.#files.push({ path: relative(this.#root, path), seconds, ...found });
   }
 
-  onRunComplete(_contexts, { numPassedTests: passed }) {
-    clearInterval(this.#timer);
-    if (FILE !== undefined) writeFileSync(FILE, JSON.stringify({ passed, files: this.#files }));
+  #write() {
+    if (FILE !== undefined) writeFileSync(FILE, JSON.stringify({ passed: this.#passed, files: this.#files }));
   }
 
+  /** The report names the files that hang, and contains the failures of those that have ended. */
   #endIfHanging() {
     if (Date.now() - this.#moved < HANG_MS) return;
-    const running = [...this.#started.keys()].map((path) => relative(this.#root, path));
-    console.error(
-      `no test file has finished for ${HANG_MS / 60_000} minutes; running: ${running.join(', ')}`,
-    );
+    const message = `no test file has finished for ${HANG_MS / 60_000} minutes`;
+    for (const path of [...this.#started.keys()])
+      this.#add(path, { failures: [{ name: 'hangs', message }], skipped: [] });
+    this.#write();
     process.exit(1);
   }
 }
