@@ -96,7 +96,7 @@ test('an open transaction fails', async () => {
   await expectReconnect(Promise.all([timeToFailure(transaction)]));
 });
 
-test('a slow statement is not aborted', async () => {
+test('a slow statement is not aborted, and one that gets no connection for 3 s fails', async () => {
   const withoutTimeout = openDatabase({
     url: place.url,
     poolSize: 1,
@@ -104,7 +104,9 @@ test('a slow statement is not aborted', async () => {
     statementTimeoutMs: 0,
   });
   try {
-    expect(await withoutTimeout.callFunction('SELECT pg_sleep(7)::text', [])).toEqual(['']);
+    const slow = withoutTimeout.callFunction('SELECT pg_sleep(7)::text', []);
+    await expect(withoutTimeout.callFunction('SELECT 1::text', [])).rejects.toThrow('timeout exceeded');
+    expect(await slow).toEqual(['']);
   } finally {
     await withoutTimeout.$disconnect();
   }
