@@ -15,6 +15,12 @@ export type InstanceKind = (typeof INSTANCE_KINDS)[number];
 export const INTERACTIVE_MODES = ['native', 'native+text', 'text'] as const;
 export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
+/** Whether a phone with another account than the last one may link the instance. */
+export const OTHER_ACCOUNT_MODES = ['refuse', 'accept'] as const;
+export type OtherAccountMode = (typeof OTHER_ACCOUNT_MODES)[number];
+/** Why the pairing with another account failed. */
+export const OTHER_ACCOUNT = 'other_account';
+
 /** How an interactive message was sent: `rendered_as` of a message. */
 export const RENDERINGS = [
   'native_flow_buttons',

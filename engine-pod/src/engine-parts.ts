@@ -125,7 +125,7 @@ export class EngineParts {
       log,
       storeState: (change) => {
         metrics.stateChanged(change);
-        senders.states.push(change).catch(() => undefined);
+        return senders.states.push(change).catch(() => undefined);
       },
       ended: (reason) => metrics.disconnections.inc({ reason }),
       storePairing: (session, update) => senders.pairing.push({ session, news: update }),

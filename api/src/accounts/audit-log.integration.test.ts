@@ -84,7 +84,14 @@ describe('the audit log of an instance changed with kubectl', () => {
       resourceVersion: String(generation),
       creationTimestamp: new Date().toISOString(),
     },
-    spec: { account: account.name, kind: 'sandbox', interactiveMode: 'text', suspended: false, ...spec },
+    spec: {
+      account: account.name,
+      kind: 'sandbox',
+      interactiveMode: 'text',
+      onOtherAccount: 'refuse',
+      suspended: false,
+      ...spec,
+    },
   });
 
   test('records the cluster as actor, with the resource and the changed fields', async () => {

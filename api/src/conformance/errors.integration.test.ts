@@ -140,6 +140,15 @@ const CASES: Record<Exclude<ProblemCode, ConsoleProblemCode>, { when: string; pr
     when: 'the quoted message is unsent',
     provoke: () => send({ ...text, reply_to: ids['message_id'] }),
   },
+  'message-of-former-account': {
+    when: 'another account was linked after the message was sent',
+    provoke: async () => {
+      await markSent();
+      const id = uuid(ids['instance_id']!, 'instance');
+      await api.db.instance.update({ where: { id }, data: { otherAccountAt: new Date(Date.now() + 1) } });
+      return client.call('DELETE', messagePath());
+    },
+  },
   'invalid-policy': {
     when: 'a policy value is negative',
     provoke: () => patchInstance({ policy: { mass_block: { max_contacts: -1 } } }),

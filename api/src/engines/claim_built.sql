@@ -69,6 +69,7 @@ BEGIN
     JOIN instances i ON i.id = o.instance_id
     JOIN accounts a ON a.id = i.account_id
     WHERE refusals[b.place] IS NULL AND o.instance_id = instance_ids[b.place]
+      AND (i.other_account_at IS NULL OR o.created_at >= i.other_account_at)
   ), held AS (
     UPDATE outbox o
     SET state = 'claimed', attempted_at = coalesce(o.attempted_at, now()),

@@ -69,11 +69,13 @@ BEGIN
       (SELECT o.message_id, 0 AS rank, o.head_since FROM (
          SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id IS NOT NULL OFFSET 0
        ) AS o
-       WHERE o.head AND o.prepared AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
+       WHERE o.head AND o.prepared AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder)
+         AND (i.other_account_at IS NULL OR o.created_at >= i.other_account_at))
       UNION ALL
       (SELECT o.message_id, 1, o.head_since FROM outbox o
        WHERE o.instance_id = r.instance_id AND o.head AND o.prepared AND o.state = 'waiting'
          AND (a.suspended_at IS NULL OR o.attempted_at IS NOT NULL)
+         AND (i.other_account_at IS NULL OR o.created_at >= i.other_account_at)
        ORDER BY o.head_since, o.message_id LIMIT r.max_messages)
     ) AS either
     ORDER BY either.rank, either.head_since, either.message_id LIMIT r.max_messages
@@ -142,10 +144,12 @@ BEGIN
       SELECT f.message_id, c.place, row_number() OVER (PARTITION BY c.place ORDER BY f.depth, h.head_since) AS rank
       FROM unnest(claimed_ids, claimed_places) AS c(message_id, place)
       JOIN outbox h ON h.message_id = c.message_id
+      JOIN instances i ON i.id = h.instance_id
       CROSS JOIN LATERAL (
         SELECT n.message_id, row_number() OVER in_order AS depth, bool_and(n.is_free) OVER in_order AS is_next
         FROM (
-          SELECT e.message_id, e.seq, e.prepared AND e.attempted_at IS NULL AND (
+          SELECT e.message_id, e.seq, e.prepared AND e.attempted_at IS NULL
+            AND (i.other_account_at IS NULL OR e.created_at >= i.other_account_at) AND (
             e.state = 'waiting'
             OR (e.claim_epoch, e.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place])) AS is_free
           FROM outbox e

@@ -119,6 +119,7 @@ export class Leases {
       pairing:
         pairing?.state === 'pairing'
           ? toOpenPairing(this.deps.sealer, row.id, {
+              ...row,
               session: pairing.id,
               method: pairing.method as PairingMethod,
               phone_sealed: pairing.phoneSealed,
@@ -143,7 +144,7 @@ export class Leases {
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
       SELECT r.place::integer, r.refusal, i.id, i.policy AS instance_policy, a.policy AS account_policy,
-        i.unlink_id, p.id AS session, p.method, p.phone_sealed
+        i.unlink_id, i.on_other_account AS "onOtherAccount", i.last_jid AS "lastJid", i.last_lid AS "lastLid", p.id AS session, p.method, p.phone_sealed
       FROM unnest(gwk_renew_leases(${leaseArrays(items)}, ${this.deps.config.leaseMs}::integer),
         ${items.map((item) => item.instanceId)}::uuid[])
         WITH ORDINALITY AS r(refusal, instance_id, place)

@@ -24,6 +24,7 @@ BEGIN
     WHERE o.message_id = b.message_id AND o.state = 'claimed' AND refusals[b.place] IS NULL
       AND o.instance_id = instance_ids[b.place]
       AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
+      AND NOT EXISTS (SELECT FROM instances i WHERE i.id = o.instance_id AND o.created_at < i.other_account_at)
     RETURNING o.message_id
   )
   SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;

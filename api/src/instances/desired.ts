@@ -16,7 +16,7 @@ import {
   type InstanceResource,
   type InstanceSpec,
 } from '@gwk/core/resources/manifest';
-import type { InstanceKind, InteractiveMode } from '@gwk/core/states';
+import type { InstanceKind, InteractiveMode, OtherAccountMode } from '@gwk/core/states';
 import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
@@ -68,6 +68,7 @@ interface InstanceChange {
   /** Null or undefined: unchanged. */
   name?: string | null | undefined;
   mode?: InteractiveMode | null | undefined;
+  onOtherAccount?: OtherAccountMode | null | undefined;
   /** Undefined: unchanged. */
   policy?: PolicyOverrides | undefined;
   ifMatch: string | undefined;
@@ -113,6 +114,7 @@ async function updateWithin(
   const isUnchanged =
     spec.displayName === row.name &&
     spec.interactiveMode === row.interactiveMode &&
+    spec.onOtherAccount === row.onOtherAccount &&
     isDeepStrictEqual(spec.policy, row.policy);
   if (isUnchanged) return row;
 
@@ -124,12 +126,14 @@ async function updateWithin(
 }
 
 /** Includes the unchanged fields of the row, which repair a resource whose last change was refused. */
-function changeSpec(row: Instance, account: string, { name, mode, policy }: InstanceChange) {
+function changeSpec(row: Instance, account: string, change: InstanceChange) {
+  const { name, mode, onOtherAccount, policy } = change;
   return {
     account,
     displayName: name ?? row.name,
     kind: row.kind as InstanceKind,
     interactiveMode: mode ?? (row.interactiveMode as InteractiveMode),
+    onOtherAccount: onOtherAccount ?? (row.onOtherAccount as OtherAccountMode),
     policy: policy ?? (row.policy as PolicyOverrides),
   };
 }
@@ -172,6 +176,7 @@ function buildManifest(
       displayName: body.name,
       kind: body.kind,
       interactiveMode: body.interactive_mode,
+      onOtherAccount: body.on_other_account,
     },
   };
 }

@@ -49,6 +49,7 @@ describe('creating', () => {
       lid: null,
       business_name: null,
       interactive_mode: 'native+text',
+      on_other_account: 'refuse',
       state_changed_at: expect.any(String) as string,
       created_at: expect.any(String) as string,
     });

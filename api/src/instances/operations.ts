@@ -113,10 +113,11 @@ export const instanceOperations = [
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
-      const { name, interactive_mode: mode } = body;
-      const row = await updateInstance(services, caller, { id, name, mode, policy, ifMatch });
-      // An engine that misses the command gets the new pacing with its next renewal.
-      if (policy) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
+      const { name, interactive_mode: mode, on_other_account: onOtherAccount } = body;
+      const change = { id, name, mode, onOtherAccount, policy, ifMatch };
+      const row = await updateInstance(services, caller, change);
+      // An engine that misses the command gets the new values with its next renewal.
+      if (policy || onOtherAccount) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
       return shown(200, row);
     },
   }),

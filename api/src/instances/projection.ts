@@ -135,6 +135,7 @@ function desired(resource: InstanceResource) {
   return {
     name: getDisplayName(resource),
     interactiveMode: spec.interactiveMode,
+    onOtherAccount: spec.onOtherAccount,
     policy: (spec.policy ?? {}) as Prisma.InputJsonObject,
     suspended: spec.suspended,
     resourceNamespace: metadata.namespace,
@@ -190,11 +191,12 @@ async function note(
 }
 
 function novelties(resource: InstanceResource, before: Instance | null): Prisma.InputJsonObject {
-  const { name, interactiveMode, policy, suspended } = desired(resource);
+  const { name, interactiveMode, onOtherAccount, policy, suspended } = desired(resource);
   if (!before) return { name, kind: resource.spec.kind, ...(suspended && { suspended }) };
   return {
     ...(name !== before.name && { name }),
     ...(interactiveMode !== before.interactiveMode && { interactive_mode: interactiveMode }),
+    ...(onOtherAccount !== before.onOtherAccount && { on_other_account: onOtherAccount }),
     ...(!isDeepStrictEqual(policy, before.policy) && { policy: describePolicy(policy) }),
     ...(suspended !== before.suspended && { suspended }),
   };

@@ -19,7 +19,14 @@ const resource = (spec: Spec = {}, metadata: Metadata = {}): InstanceResource =>
     creationTimestamp: '2026-01-01T00:00:00Z',
     ...metadata,
   },
-  spec: { account: 'acme', kind: 'web', interactiveMode: 'native+text', suspended: false, ...spec },
+  spec: {
+    account: 'acme',
+    kind: 'web',
+    interactiveMode: 'native+text',
+    onOtherAccount: 'refuse',
+    suspended: false,
+    ...spec,
+  },
 });
 
 const row = (fields: Partial<KnownInstance> = {}): KnownInstance => ({

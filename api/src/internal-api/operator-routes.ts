@@ -13,6 +13,7 @@ import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { ANSWER_MS, openSession, type Asked } from '../instances/pairing/open.js';
+import { restrictAccount } from '../instances/pairing/sessions.js';
 import { isOpen } from '../instances/pairing/view.js';
 import { readPairings, type PairingState } from '../instances/pairing/watch.js';
 import { projectResource } from '../instances/projection.js';
@@ -117,7 +118,7 @@ async function openFor(deps: InternalDeps, row: Instance, asked: Asked): Promise
     const session = await openSession({ db, sealer }, id, asked);
     await audit(db, { actor: 'cluster', accountId, action: 'instance.pair', subject: id });
     // An engine that starts later, or misses the command, finds the session with its lease.
-    void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
+    void live.ask(row, 'pair', { session, ...asked, account: restrictAccount(row) }, ANSWER_MS);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'already-paired') throw error;
   }

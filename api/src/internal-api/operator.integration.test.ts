@@ -20,7 +20,13 @@ const resource = (name: string, given: { generation?: number; uid?: string } = {
     resourceVersion: '1',
     creationTimestamp: new Date().toISOString(),
   },
-  spec: { account: internalApi.world.accountId, kind: 'sandbox', interactiveMode: 'text', suspended: false },
+  spec: {
+    account: internalApi.world.accountId,
+    kind: 'sandbox',
+    interactiveMode: 'text',
+    onOtherAccount: 'refuse',
+    suspended: false,
+  },
 });
 const project = async (given: InstanceResource) => {
   const projection = await internalApi.operator.call('project', { resource: given });

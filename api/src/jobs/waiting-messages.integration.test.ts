@@ -131,6 +131,7 @@ describe('which messages have expired', () => {
     deleted: false,
     offlineMs: 0,
     suspendedMs: null,
+    otherAccountAt: null,
   };
   const none = null;
   test.each<[string, Partial<WaitingInstance>, ReturnType<typeof selectExpired>]>([

@@ -15,6 +15,8 @@ export interface WaitingInstance {
   offlineMs: number;
   /** Time since its account was suspended. */
   suspendedMs: number | null;
+  /** Messages accepted before are of a former account. */
+  otherAccountAt: Date | null;
 }
 
 type Deps = Pick<JobDependencies, 'db' | 'sealer'>;
@@ -28,11 +30,17 @@ interface Which {
   startedAtMost: number | null;
   /** Minimum wait of those messages, in real time. */
   waitedMs: number;
-  /** Messages accepted at least this long ago. */
-  acceptedMsAgo: number | null;
+  /** Messages accepted at least this long ago, or until a time. */
+  acceptedMsAgo?: number | null;
+  acceptedUntil?: Date;
 }
 
-const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0, acceptedMsAgo: null };
+const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0 };
+const acceptedBefore = (time: Date): Which => ({
+  startedAtMost: null,
+  waitedMs: 0,
+  acceptedUntil: new Date(time.getTime() - 1),
+});
 /** Messages per transaction. */
 const GROUP = 200;
 
@@ -44,7 +52,8 @@ async function failWaiting(deps: Deps, instanceId: string, which: Which, code: F
   const rows = await deps.db.$queryRaw<{ message_id: string }[]>`
     SELECT * FROM gwk_waiting_messages(${instanceId}::uuid, ${which.startedAtMost}::bigint,
       now() - ${which.waitedMs}::double precision * interval '1 millisecond',
-      now() - ${which.acceptedMsAgo}::double precision * interval '1 millisecond', ${GROUP}::integer)`;
+      coalesce(${which.acceptedUntil ?? null}::timestamptz,
+        now() - ${which.acceptedMsAgo ?? null}::double precision * interval '1 millisecond'), ${GROUP}::integer)`;
   const ids = rows.map(({ message_id }) => message_id);
   return failMessages({ database: deps.db, sealer: deps.sealer }, ids, { code, message: null });
 }
@@ -65,8 +74,11 @@ export function refuseMessagesJob(deps: JobDependencies): Job {
     everyMs: 500,
     pass: async () =>
       passBatches(await waitingInstances(deps), GROUP, async (instance) => {
+        const { instanceId, otherAccountAt } = instance;
         const code = decideRefusal(instance);
-        return code === null ? 0 : failWaiting(deps, instance.instanceId, ALL, code);
+        if (code !== null) return failWaiting(deps, instanceId, ALL, code);
+        if (otherAccountAt === null) return 0;
+        return failWaiting(deps, instanceId, acceptedBefore(otherAccountAt), 'not_paired');
       }),
   };
 }

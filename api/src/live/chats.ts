@@ -4,6 +4,7 @@ import { findName } from '../contacts/contacts.js';
 import { identify, type ConversationNames } from '../events/emit.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
+import { refuseFormerMessages } from '../instances/state/former-account.js';
 import { findByNetworkIds, type MessageAuthor } from '../messages/list.js';
 import { askEngine } from '../engine-commands/ask-engine.js';
 
@@ -27,6 +28,11 @@ export async function markRead(
   const ids = [...new Set(given)];
   const conversation = await findConversation(services, row, chat);
   const known = conversation === null ? [] : await findReceived(services, row.id, conversation.id, ids);
+  await refuseFormerMessages(
+    services.db,
+    row.id,
+    known.map(({ id }) => id),
+  );
   const byId = new Map(known.map((message) => [message.waMessageId, message]));
   const messages = ids.map((id) => {
     const { participant = null, list } = byId.get(id) ?? {};

@@ -129,7 +129,7 @@ export const liveOperations = [
     scope: 'messages:send',
     status: 204,
     body: ReadMarks,
-    problems: ['invalid-phone', 'engine-unavailable'],
+    problems: ['invalid-phone', 'message-of-former-account', 'engine-unavailable'],
     maxWorkMs: DEADLINES.read + ANSWER_MARGIN_MS,
     idempotent: true,
     async handle({ caller, params, body, services }) {

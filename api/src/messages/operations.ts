@@ -40,6 +40,7 @@ export const messageOperations = [
       'invalid-message',
       'invalid-phone',
       'invalid-reply-to',
+      'message-of-former-account',
       'media-not-found',
       'contact-opted-out',
       'policy-outside-hours',
@@ -100,6 +101,7 @@ export const messageOperations = [
     problems: [
       'account-suspended',
       'message-not-sent',
+      'message-of-former-account',
       'not-editable',
       'edit-window-closed',
       'engine-unavailable',
@@ -118,7 +120,13 @@ export const messageOperations = [
     scope: 'messages:send',
     status: 204,
     maxWorkMs: EDIT_TIMEOUT_MS,
-    problems: ['message-not-sent', 'message-sending', 'not-editable', 'engine-unavailable'],
+    problems: [
+      'message-not-sent',
+      'message-sending',
+      'message-of-former-account',
+      'not-editable',
+      'engine-unavailable',
+    ],
     async handle({ caller, params, services }) {
       await deleteMessage({ services, caller, id: params['message_id']! });
       return { status: 204 };
@@ -138,7 +146,7 @@ export const messageOperations = [
     async mayReplay(caller, _, { params, services }) {
       return (await findMessage(services.db, caller, params['message_id']!)) !== null;
     },
-    problems: ['account-suspended', 'message-not-sent', 'engine-unavailable'],
+    problems: ['account-suspended', 'message-not-sent', 'message-of-former-account', 'engine-unavailable'],
     async handle({ caller, params, body, services }) {
       await reactToMessage({ services, caller, id: params['message_id']! }, body.emoji);
       return { status: 204 };

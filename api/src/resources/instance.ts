@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '@gwk/core/states';
+import { INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, OTHER_ACCOUNT_MODES } from '@gwk/core/states';
 import { idOut, text } from '@gwk/core/resources/common';
 
 /** Maximum sandboxes of an account. They do not count against the plan. */
@@ -9,6 +9,8 @@ export const MAX_SANDBOXES = 3;
 export const InstanceCreate = z.strictObject({
   name: text(1, 80),
   interactive_mode: z.enum(INTERACTIVE_MODES).default('native+text'),
+  /** Whether a phone with another account than the last one may link. */
+  on_other_account: z.enum(OTHER_ACCOUNT_MODES).default('refuse'),
   kind: z.enum(INSTANCE_KINDS).default('web'),
 });
 export type InstanceCreate = z.infer<typeof InstanceCreate>;
@@ -17,6 +19,7 @@ export type InstanceCreate = z.infer<typeof InstanceCreate>;
 export const InstanceUpdate = z.strictObject({
   name: text(1, 80).nullish(),
   interactive_mode: z.enum(INTERACTIVE_MODES).nullish(),
+  on_other_account: z.enum(OTHER_ACCOUNT_MODES).nullish(),
   policy: z.record(z.string(), z.unknown()).nullish(),
 });
 export type InstanceUpdate = z.infer<typeof InstanceUpdate>;
@@ -40,6 +43,7 @@ export const InstanceOut = z.object({
   lid: z.string().nullable(),
   business_name: z.string().nullable(),
   interactive_mode: z.enum(INTERACTIVE_MODES),
+  on_other_account: z.enum(OTHER_ACCOUNT_MODES),
   state_changed_at: z.iso.datetime(),
   created_at: z.iso.datetime(),
   live: LiveStatus.nullish(),

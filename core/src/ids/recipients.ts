@@ -49,6 +49,22 @@ export function pairNames(one: string, other: string): LinkedNames | null {
   return a.phone !== null && b.phone === null ? { lid: b.name, phone: a.phone } : null;
 }
 
+/** The network ids of an account: of its phone number, and its LID if it is known. */
+export interface AccountIds {
+  jid: string;
+  lid: string | null;
+}
+
+/**
+ * Whether both are of one account. An account keeps its LID when its phone number changes, and its phone number when it gets
+ * another LID. The network states the LID at each login, and a changed phone number only with the next pairing.
+ */
+export function isSameAccount(one: AccountIds, other: AccountIds): boolean {
+  const name = (id: string): string => parseRecipient(id)?.name ?? id;
+  if (name(one.jid) === name(other.jid)) return true;
+  return one.lid !== null && other.lid !== null && name(one.lid) === name(other.lid);
+}
+
 /** @returns the digits as written, where they differ from the canonical name; null otherwise */
 export function exactDigits({ name, phone }: Recipient): string | null {
   return phone === name ? null : phone;

@@ -34,6 +34,10 @@ export const PROBLEM_DETAILS = {
     pt: 'A mensagem citada não existe nesta instância ou ainda não saiu.',
     en: 'The quoted message does not exist in this instance or has not been sent yet.',
   },
+  'message-of-former-account': {
+    pt: 'A mensagem é da conta que esta instância tinha antes; a conta atual não a tem.',
+    en: 'The message belongs to the account that this instance had before; the present account does not have it.',
+  },
   'invalid-policy': {
     pt: 'Valor de política inválido.',
     en: 'The policy value is invalid.',

@@ -68,6 +68,12 @@ export const PROBLEMS = {
     when: '`reply_to` is not a message of this instance, or that message has not been sent.',
     then: 'Quote a message that was received or sent.',
   },
+  'message-of-former-account': {
+    status: 422,
+    title: 'Message of a former account',
+    when: 'The message was sent or received before another account was linked to the instance. The network does not know it under the new account.',
+    then: 'Do not retry. Send another message.',
+  },
   'invalid-policy': {
     status: 422,
     title: 'Invalid policy value',

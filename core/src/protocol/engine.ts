@@ -36,6 +36,8 @@ const OpenPairing = z.object({
   method: z.enum(PAIRING_METHODS),
   /** Phone number for the method `code`. */
   phone: z.string().nullable(),
+  /** The only account that may be linked; null: any. Absent: the API is of an earlier release. */
+  account: z.object({ jid: z.string(), lid: z.string().nullable() }).nullish(),
 });
 export type OpenPairing = z.infer<typeof OpenPairing>;
 
@@ -334,6 +336,8 @@ const state = {
           paired: z
             .object({
               jid: z.string(),
+              /** Absent: the engine is of an earlier release. */
+              lid: z.string().nullish(),
               business_name: z.string().nullable(),
               platform: z.string().nullable(),
             })

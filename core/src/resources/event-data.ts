@@ -170,6 +170,8 @@ export const PairedData = z.object({
   jid: z.string(),
   business_name: z.string().nullable(),
   platform: z.string().nullable(),
+  /** The former account of the instance, if this is another one. */
+  previous_jid: z.string().optional(),
 });
 export const ConnectedData = z.object({ ...ABOUT_INSTANCE, jid: z.string().nullable() });
 /** `instance.disconnected` and `instance.logged_out` */

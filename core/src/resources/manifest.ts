@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INSTANCE_KINDS, INTERACTIVE_MODES } from '../states.js';
+import { INSTANCE_KINDS, INTERACTIVE_MODES, OTHER_ACCOUNT_MODES } from '../states.js';
 import { text } from './common.js';
 
 /**
@@ -31,6 +31,12 @@ export const InstanceSpec = z
       .enum(INTERACTIVE_MODES)
       .describe('How to send buttons and lists: native, native with a numbered text menu, or text only.')
       .default('native+text'),
+    onOtherAccount: z
+      .enum(OTHER_ACCOUNT_MODES)
+      .describe(
+        'When a phone with another account than the last one scans a code: refuse it, or accept it and start the instance again.',
+      )
+      .default('refuse'),
     policy: z
       .record(z.string(), z.unknown())
       .describe('Overrides of the account policy. Keys that are not set come from the account.')

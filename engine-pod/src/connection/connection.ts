@@ -15,8 +15,8 @@ export interface ConnectionOptions {
   driver: Driver;
   stored: StoredState;
   log: Logger;
-  /** Stores a state change. Changes are stored in the order in which they happened. */
-  storeState: (change: StateChange) => void;
+  /** Resolves once a state change is stored. Changes are stored in the order in which they happened. */
+  storeState: (change: StateChange) => Promise<void>;
   /** A connection of a pairing session ended. This changes no state, so `storeState` does not report it. */
   ended: (reason: string) => void;
   /** Stores an update of a pairing session. Resolves to whether the session is still open. */
@@ -39,6 +39,8 @@ export class Connection {
   /** Number of the current socket. Events of older sockets are ignored. */
   #socket = 0;
   #closing: Promise<void> = Promise.resolve();
+  /** Resolves once the API knows which account was linked. Until then it takes messages of a former one for its own. */
+  #pairingStored: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -96,7 +98,8 @@ export class Connection {
     this.#machine = machine;
     for (const change of changes) {
       this.#options.log.info({ state: change.state, reason: change.reason }, 'state changed');
-      this.#options.storeState(change);
+      const stored = this.#options.storeState(change);
+      if (change.paired) this.#pairingStored = stored;
     }
     if (ended !== undefined) this.#options.ended(ended);
     if (failed) this.#reportPairing(failed.session, { kind: 'failed', reason: failed.reason });
@@ -108,7 +111,7 @@ export class Connection {
 
   #open(): void {
     const socket = ++this.#socket;
-    void this.#closing.then(() => {
+    void Promise.all([this.#closing, this.#pairingStored]).then(() => {
       if (socket !== this.#socket) return;
       this.#options.driver.connect((event) => {
         if (socket === this.#socket) this.#handleEvent(event);

@@ -61,6 +61,27 @@ describe('a pairing session', () => {
     expect(failuresOf(steps)).toEqual([]);
   });
 
+  test('shows new codes once other accounts may link', () => {
+    const only = { jid: '5500@s', lid: null };
+    const asked = [only, only, null].map((account): Input => {
+      return { kind: 'pair', pairing: { ...wanted, account } };
+    });
+    const { steps } = run('logged_out', asked);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'reopen']);
+  });
+
+  test.each<[InstanceState, string[]]>([
+    ['pending_pair', ['logged_out: other_account']],
+    ['logged_out', []],
+  ])('in state %s ends logged out when another account is refused', (state, changes) => {
+    const refused = closed({ kind: 'pairing-failed', reason: 'other_account' });
+    const { machine, steps } = run(state, [pair, qr, refused]);
+    expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'other_account' }]);
+    expect(summarise(steps)).toEqual(changes);
+    expect(machine).toMatchObject({ state: 'logged_out', reason: 'other_account', pairing: null });
+    expect(steps.at(-1)!.socket).toBe('close');
+  });
+
   test('ends with the device: paired, reconnected, connected', () => {
     const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
     const { machine, steps } = run('pending_pair', [pair, qr, paired, back, open]);

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenPairing, StateChange } from '@gwk/core/protocol/engine';
-import type { InstanceState } from '@gwk/core/states';
+import { OTHER_ACCOUNT, type InstanceState } from '@gwk/core/states';
 import { backoffDelay } from '@gwk/core/async/backoff';
 import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver.js';
 
@@ -22,7 +23,7 @@ import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver
  * - `pending_pair`, `logged_out`, and `banned` without an end wait for an external request.
  * - A pairing session opens a socket in `pending_pair` and `logged_out`. It does not change the state until the phone
  *   has linked the device. It ends with the link, with a logout, or when the codes expire. If the socket drops
- *   meanwhile, it is reopened up to 3 times.
+ *   meanwhile, it is reopened up to 3 times. The refusal of another account ends it in `logged_out`.
  * - The network refused the client version: `disconnected` with a delay of a minute to an hour. Each renewal of the
  *   lease asks for another version, which ends the delay.
  * - Forbidden (lease not confirmed): no socket in any state, until permitted again.
@@ -213,9 +214,12 @@ function restart(machine: Machine, now: Now): Step {
   return { ...reconnecting, changes: [...disconnected.changes, ...reconnecting.changes], socket: 'reopen' };
 }
 
-/** Asking for the same session again, for example with the next renewal, changes nothing. */
+/**
+ * Asking for the same session again, for example with the next renewal, changes nothing. If the accounts that may link have
+ * changed meanwhile, new codes are shown.
+ */
 function pair(machine: Machine, pairing: OpenPairing): Step {
-  if (!isUnpaired(machine) || machine.pairing?.session === pairing.session) return keepState(machine);
+  if (!isUnpaired(machine) || isDeepStrictEqual(machine.pairing, pairing)) return keepState(machine);
   const next = { ...machine, pairing, failures: 0, wakeAt: null };
   return keepState(next, machine.permitted ? 'reopen' : 'keep');
 }
@@ -274,6 +278,7 @@ function closedWhilePairing(machine: Machine, disconnect: Disconnect, now: Now):
   switch (disconnect.kind) {
     case 'pairing-failed':
     case 'logged-out':
+      if (disconnect.reason === OTHER_ACCOUNT) return refuseAccount(machine, now);
       return endPairing(machine, disconnect.reason);
     case 'banned': {
       const { failed } = endPairing(machine, `banned: ${disconnect.code}`);
@@ -290,6 +295,12 @@ function closedWhilePairing(machine: Machine, disconnect: Disconnect, now: Now):
       return keepState({ ...machine, failures, wakeAt }, 'close');
     }
   }
+}
+
+function refuseAccount(machine: Machine, now: Now): Step {
+  const { machine: ended, failed } = endPairing(machine, OTHER_ACCOUNT);
+  const refused = enter(ended, { state: 'logged_out', reason: OTHER_ACCOUNT, socket: 'close' }, now);
+  return { ...refused, ...(failed && { failed }) };
 }
 
 function banned(machine: Machine, disconnect: Disconnect & { kind: 'banned' }, now: Now): Step {

@@ -200,6 +200,7 @@ export type Disconnect =
 
 export interface PairedDevice {
   jid: string;
+  lid?: string | null;
   business_name: string | null;
   platform: string | null;
 }

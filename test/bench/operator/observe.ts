@@ -97,5 +97,11 @@ const build = (name: string): InstanceResource => ({
     resourceVersion: '1',
     creationTimestamp: new Date().toISOString(),
   },
-  spec: { account: ACCOUNT, kind: 'web', interactiveMode: 'native+text', suspended: false },
+  spec: {
+    account: ACCOUNT,
+    kind: 'web',
+    interactiveMode: 'native+text',
+    onOtherAccount: 'refuse',
+    suspended: false,
+  },
 });

@@ -32,7 +32,14 @@ export function resource(
       finalizers: [FINALIZER],
       ...metadata,
     },
-    spec: { account: 'main', kind: 'web', interactiveMode: 'native+text', suspended: false, ...spec },
+    spec: {
+      account: 'main',
+      kind: 'web',
+      interactiveMode: 'native+text',
+      onOtherAccount: 'refuse',
+      suspended: false,
+      ...spec,
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { isPaired, openPhone, putSession } from './sessions.js';
+import { isPaired, openPhone, putSession, restrictAccount } from './sessions.js';
 import type { PairingState } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
@@ -84,9 +84,11 @@ export async function untilShown(
   const ended = new AbortController();
   const cancel = clock.after(ANSWER_MS, () => ended.abort(unavailable));
   // No answer is not a refusal: the engine may be starting.
-  void live.ask(row, 'pair', { session, ...asked }, ANSWER_MS).then((reply) => {
-    if (reply?.ok === false && reply.code === 'already-paired') ended.abort(new Problem('already-paired'));
-  });
+  void live
+    .ask(row, 'pair', { session, ...asked, account: restrictAccount(row) }, ANSWER_MS)
+    .then((reply) => {
+      if (reply?.ok === false && reply.code === 'already-paired') ended.abort(new Problem('already-paired'));
+    });
   try {
     for await (const now of pairings.watch(row.id, ended.signal)) if (isShown(now, session)) return now;
     throw ended.signal.reason;

@@ -1,4 +1,5 @@
 import type { LocalText } from '@gwk/core/language';
+import { OTHER_ACCOUNT } from '@gwk/core/states';
 
 const VERSION_REJECTED: LocalText = {
   pt: 'a rede não aceita a versão do cliente para conectar aparelhos. O administrador do gateway precisa agir',
@@ -14,6 +15,10 @@ const REASONS: Record<string, LocalText> = {
   passkey_required: {
     pt: 'o celular exige uma chave de acesso (passkey), que um aparelho conectado assim não tem',
     en: 'the phone requires a passkey, which a device that is linked this way does not have',
+  },
+  [OTHER_ACCOUNT]: {
+    pt: 'o celular tem outra conta que a anterior desta instância. Use o celular da conta anterior, ou mude `on_other_account` para `accept`',
+    en: 'the phone has another account than the instance had before. Use the phone of the former account, or set `on_other_account` to `accept`',
   },
   refused_by_the_network: { pt: 'a rede recusou o aparelho', en: 'the network refused the device' },
   signature_refused: { pt: 'a assinatura da conta não confere', en: 'the signature of the account is wrong' },

@@ -2,8 +2,9 @@ import { newUuid } from '@gwk/core/ids/ids';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { Sealer } from '@gwk/core/crypto/encryption';
+import type { AccountIds } from '@gwk/core/ids/recipients';
 import type { InstanceState } from '@gwk/core/states';
-import type { PairingSession, Prisma } from '../../generated/prisma/client.js';
+import type { Instance, PairingSession, Prisma } from '../../generated/prisma/client.js';
 
 /**
  * Pairing sessions: one row per instance, with a new id for each session. The API opens a session, the engine reports codes, and
@@ -17,7 +18,13 @@ export function isPaired(state: InstanceState): boolean {
   return state !== 'pending_pair' && state !== 'logged_out';
 }
 
-export interface OpenPairingRow {
+type LastAccount = Pick<Instance, 'onOtherAccount' | 'lastJid' | 'lastLid'>;
+
+/** The only account that may link the instance; null: any. */
+export const restrictAccount = ({ onOtherAccount, lastJid, lastLid }: LastAccount): AccountIds | null =>
+  onOtherAccount === 'accept' || lastJid === null ? null : { jid: lastJid, lid: lastLid };
+
+export interface OpenPairingRow extends LastAccount {
   session: string | null;
   method: PairingMethod | null;
   phone_sealed: Uint8Array | null;
@@ -27,7 +34,8 @@ export interface OpenPairingRow {
 export function toOpenPairing(sealer: Sealer, instanceId: string, row: OpenPairingRow): OpenPairing | null {
   const { session, method, phone_sealed } = row;
   if (session === null || method === null) return null;
-  return { session, method, phone: openPhone(sealer, instanceId, phone_sealed) };
+  const phone = openPhone(sealer, instanceId, phone_sealed);
+  return { session, method, phone, account: restrictAccount(row) };
 }
 
 export function openPhone(sealer: Sealer, instanceId: string, sealed: Uint8Array | null): string | null {

@@ -13,9 +13,13 @@ const row = (state: InstanceState, given: Partial<InstanceStateRow> = {}): Insta
   jid: null,
   lid: null,
   businessName: null,
+  lastJid: null,
+  lastLid: null,
+  otherAccountAt: null,
   firstPairedAt: null,
   firstConnectedAt: null,
   bannedUntil: null,
+  restrictedUntil: null,
   reconnectCount: 0,
   reconnectAt: null,
   ...given,
@@ -26,14 +30,23 @@ const update = (state: InstanceState, second: number, given: Partial<StateUpdate
 };
 const PAIRED = { jid: '5511@s.whatsapp.net', business_name: 'Loja', platform: 'android' };
 
+const FORMER = row('logged_out', {
+  lastJid: PAIRED.jid,
+  lastLid: '70000@lid',
+  firstPairedAt: at(-9),
+  restrictedUntil: at(60),
+});
+
 interface Case {
   name: string;
   before: InstanceStateRow;
   updates: StateUpdate[];
-  after: Partial<InstanceStateRow>;
+  after: Partial<InstanceStateRow> & { isOther?: boolean };
   intervals?: [InstanceState, number][];
   events?: [string, Record<string, unknown>][];
   visible?: boolean;
+  /** A field that no event has. */
+  silent?: string;
 }
 
 const CASES: Case[] = [
@@ -74,6 +87,44 @@ const CASES: Case[] = [
       ['instance.paired', PAIRED],
       ['instance.connected', { jid: PAIRED.jid }],
     ],
+  },
+  ...(
+    [
+      ['the same account', { lid: '70000@lid' }],
+      ['the same account with another LID', { lid: '8@lid' }],
+      ['the same account with another phone number', { jid: '5521@s.whatsapp.net', lid: '70000:2@lid' }],
+      ['an account whose LID is unknown', {}],
+    ] as const
+  ).map(([who, ids]): Case => ({
+    name: `keeps the warm-up when ${who} is linked again`,
+    before: FORMER,
+    updates: [update('connecting', 4, { paired: { ...PAIRED, ...ids } })],
+    after: { firstPairedAt: at(-9), restrictedUntil: at(60), otherAccountAt: null, isOther: false },
+    intervals: [['connecting', 4]],
+    events: [['instance.paired', { jid: { ...PAIRED, ...ids }.jid }]],
+    silent: 'previous_jid',
+  })),
+  ...(['logged_out', 'connecting'] as const).map((state): Case => ({
+    name: `starts the warm-up anew when another account is linked in state ${state}`,
+    before: { ...FORMER, state },
+    updates: [update('connecting', 4, { paired: { ...PAIRED, jid: '5521@s.whatsapp.net', lid: '9@lid' } })],
+    after: {
+      firstPairedAt: at(4),
+      restrictedUntil: null,
+      otherAccountAt: NOW,
+      lastJid: '5521@s.whatsapp.net',
+      lastLid: '9@lid',
+      isOther: true,
+    },
+    intervals: [['connecting', 4]],
+    events: [['instance.paired', { jid: '5521@s.whatsapp.net', previous_jid: PAIRED.jid }]],
+  })),
+  {
+    name: 'remembers the account after a logout',
+    before: row('connected', { jid: 'me', lid: '1@lid', lastJid: 'me', lastLid: '1@lid' }),
+    updates: [update('pending_pair', 4, { jid: null, lid: null })],
+    after: { jid: null, lid: null, lastJid: 'me', lastLid: '1@lid' },
+    intervals: [['pending_pair', 4]],
   },
   {
     name: 'changes nothing for the same state reported again',
@@ -174,14 +225,19 @@ const CASES: Case[] = [
   },
 ];
 
-test.each(CASES)('$name', ({ before, updates: given, after, intervals = [], events = [], visible }) => {
-  const outcome = decideStates(SUBJECT, before, given, NOW);
-  expect(outcome.row).toMatchObject(after);
-  expect(outcome.intervals.map(({ state, since }) => [state, since])).toEqual(
-    intervals.map(([state, second]) => [state, at(second)]),
-  );
-  expect(outcome.events.map(({ type, data }) => [type, data])).toEqual(
-    events.map(([type, data]): unknown[] => [type, expect.objectContaining(data)]),
-  );
-  expect(outcome.visible).toBe(visible ?? intervals.length > 0);
-});
+test.each(CASES)(
+  '$name',
+  ({ before, updates: given, after, intervals = [], events = [], visible, silent = 'lid' }) => {
+    const outcome = decideStates(SUBJECT, before, given, NOW);
+    const { isOther } = outcome;
+    expect({ ...outcome.row, isOther }).toMatchObject(after);
+    expect(outcome.intervals.map(({ state, since }) => [state, since])).toEqual(
+      intervals.map(([state, second]) => [state, at(second)]),
+    );
+    expect(outcome.events.map(({ type, data }) => [type, data])).toEqual(
+      events.map(([type, data]): unknown[] => [type, expect.objectContaining(data)]),
+    );
+    for (const { data } of outcome.events) expect(data).not.toHaveProperty(silent);
+    expect(outcome.visible).toBe(visible ?? intervals.length > 0);
+  },
+);

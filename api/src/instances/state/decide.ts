@@ -1,4 +1,5 @@
 import type { StateChange } from '@gwk/core/protocol/engine';
+import { isSameAccount } from '@gwk/core/ids/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance } from '../../generated/prisma/client.js';
 import { instanceEvent, type EventDraft, type InstanceSubject } from '../../events/emit.js';
@@ -13,9 +14,13 @@ export const STATE_FIELDS = [
   'jid',
   'lid',
   'businessName',
+  'lastJid',
+  'lastLid',
+  'otherAccountAt',
   'firstPairedAt',
   'firstConnectedAt',
   'bannedUntil',
+  'restrictedUntil',
   'reconnectCount',
   'reconnectAt',
 ] as const satisfies (keyof Instance)[];
@@ -32,6 +37,8 @@ interface StateOutcome {
   events: EventDraft[];
   /** Whether a public field changed. */
   visible: boolean;
+  /** Whether another account was linked. Then nothing of the former one counts (former-account.ts). */
+  isOther: boolean;
 }
 
 export function decideStates(
@@ -40,9 +47,16 @@ export function decideStates(
   news: readonly StateUpdate[],
   now: Date,
 ): StateOutcome {
-  const outcome: StateOutcome = { row: { ...before }, intervals: [], events: [], visible: false };
+  const outcome: StateOutcome = {
+    row: { ...before },
+    intervals: [],
+    events: [],
+    visible: false,
+    isOther: false,
+  };
   for (const item of news) {
-    if (item.state === outcome.row.state) noteDetails(outcome, item);
+    const isNew = item.state !== outcome.row.state || isOtherAccount(outcome.row, item.paired);
+    if (!isNew) noteDetails(outcome, item);
     else enterState(subject, outcome, item, now);
   }
   return outcome;
@@ -64,11 +78,8 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
   if (item.state === 'pending_pair' || item.state === 'logged_out') {
     Object.assign(row, { jid: null, lid: null, businessName: null });
   }
+  if (item.paired) notePairing(subject, outcome, item.paired, { at, now });
   setDetails(row, item);
-  if (item.paired) {
-    row.firstPairedAt ??= at;
-    outcome.events.push(instanceEvent('instance.paired', subject, at, item.paired));
-  }
   if (item.state === 'connected') {
     row.firstConnectedAt ??= at;
     Object.assign(row, { reconnectCount: 0, reconnectAt: null });
@@ -78,10 +89,40 @@ function enterState(subject: InstanceSubject, outcome: StateOutcome, item: State
   outcome.visible = true;
 }
 
+type Paired = NonNullable<StateUpdate['paired']>;
+
+const isOtherAccount = ({ lastJid, lastLid }: InstanceStateRow, paired: Paired | undefined): boolean =>
+  paired !== undefined &&
+  lastJid !== null &&
+  !isSameAccount({ jid: lastJid, lid: lastLid }, { jid: paired.jid, lid: paired.lid ?? null });
+
+function notePairing(
+  subject: InstanceSubject,
+  outcome: StateOutcome,
+  paired: Paired,
+  { at, now }: { at: Date; now: Date },
+): void {
+  const { row } = outcome;
+  const { jid, business_name, platform } = paired;
+  const { lastJid } = row;
+  const isOther = isOtherAccount(row, paired);
+  if (isOther) {
+    outcome.isOther = true;
+    // The clock of the database, because it orders the pairing between the messages of both accounts.
+    Object.assign(row, { firstPairedAt: null, restrictedUntil: null, lastLid: null, otherAccountAt: now });
+  }
+  row.firstPairedAt ??= at;
+  const data = { jid, business_name, platform, ...(isOther && { previous_jid: lastJid! }) };
+  outcome.events.push(instanceEvent('instance.paired', subject, at, data));
+}
+
 function setDetails(row: InstanceStateRow, item: StateUpdate): void {
   if (item.paired) Object.assign(row, { jid: item.paired.jid, businessName: item.paired.business_name });
   if (item.jid !== undefined) row.jid = item.jid;
-  if (item.lid !== undefined) row.lid = item.lid;
+  const lid = item.lid ?? item.paired?.lid;
+  if (lid !== undefined) row.lid = lid;
+  row.lastJid = row.jid ?? row.lastJid;
+  row.lastLid = row.lid ?? row.lastLid;
   if (item.business_name !== undefined) row.businessName = item.business_name;
   if (item.ban) row.bannedUntil = dateOf(item.ban.expires_at);
   if (item.reconnect) {

@@ -3,6 +3,7 @@ import type { Sealer } from '@gwk/core/crypto/encryption';
 import { selectFields } from '../../database/model-columns.js';
 import { emit } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
+import { forgetFormerAccount } from './former-account.js';
 import { decideStates, STATE_FIELDS, type InstanceStateRow, type StateUpdate } from './decide.js';
 
 /**
@@ -21,11 +22,12 @@ export async function writeStates(
   if (!locked) return;
   const { now, accountId, ...before } = locked;
   const subject = { accountId, instanceId };
-  const { row, intervals, events, visible } = decideStates(subject, before, news, now);
+  const { row, intervals, events, visible, isOther } = decideStates(subject, before, news, now);
   await tx.instance.update({
     where: { id: instanceId },
     data: { ...row, ...(visible && { version: { increment: 1 } }) },
   });
+  if (isOther) await forgetFormerAccount(tx, instanceId);
   for (const { state, reason, since } of intervals) {
     await tx.instanceState.updateMany({ where: { instanceId, endedAt: null }, data: { endedAt: since } });
     await tx.instanceState.create({ data: { id: newUuid(), instanceId, state, reason, since } });

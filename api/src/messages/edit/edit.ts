@@ -16,6 +16,7 @@ import type { Message, Prisma } from '../../generated/prisma/client.js';
 import { checkIfMatch } from '../../http/etag.js';
 import type { Services } from '../../http/services.js';
 import { ANSWER_MARGIN_MS, isHeld, unavailable } from '../../engine-commands/ask-engine.js';
+import { refuseFormerMessages } from '../../instances/state/former-account.js';
 import { failMessages } from '../../message-status/apply-status.js';
 import { openContent, sealContent } from '../content.js';
 import { findMessage } from '../list.js';
@@ -43,7 +44,7 @@ export async function editMessage(
   ifMatch: string | undefined,
 ): Promise<Message> {
   if (caller.suspended) throw new Problem('account-suspended');
-  const message = await findMessage(services.db, caller, id);
+  const message = await findCurrent(services, caller, id);
   checkIfMatch(ifMatch, message.version);
   if (message.direction !== 'outbound') throw new Problem('not-editable', { detail: NOT_EDITABLE.edit });
   throwIfRefused(decideEdit(message, new Date()));
@@ -62,7 +63,7 @@ const MAX_ATTEMPTS = 5;
 
 export async function deleteMessage({ services, caller, id }: EditRequest): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const message = await findMessage(services.db, caller, id);
+    const message = await findCurrent(services, caller, id);
     const decision = decideDelete(message, new Date());
     if (decision === 'nothing') return;
     if (decision === 'delete') return deleteForAll(services, message);
@@ -77,11 +78,18 @@ export async function deleteMessage({ services, caller, id }: EditRequest): Prom
 
 export async function reactToMessage({ services, caller, id }: EditRequest, emoji: string): Promise<void> {
   if (caller.suspended) throw new Problem('account-suspended');
-  const message = await findMessage(services.db, caller, id);
+  const message = await findCurrent(services, caller, id);
   throwIfRefused(decideReaction(message));
   const subject = await sendEdit(services, message, { kind: 'react', emoji });
   const event = messageEvent('message.reaction', subject, new Date(), { ...BY_US, emoji });
   await emit(services.db, services.sealer, [event]);
+}
+
+/** @throws Problem `not-found`, `message-of-former-account` */
+async function findCurrent({ db }: Services, caller: Caller, id: string): Promise<Message> {
+  const message = await findMessage(db, caller, id);
+  await refuseFormerMessages(db, message.instanceId, [id]);
+  return message;
 }
 
 function throwIfRefused(code: ProblemCode | null): void {

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION gwk_accept_gather(requests jsonb, environment_mass_mi
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
   mass_contacts integer, mass_counted boolean, texts double precision,
-  reply_ok boolean, media_found boolean, media_instances text[]
+  reply_ok boolean, reply_former boolean, media_found boolean, media_instances text[]
 ) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -60,6 +60,7 @@ BEGIN
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted, mass.texts::double precision,
     q.reply_id IS NULL OR replies_ok[q.place],
+    coalesce(q.reply_id < gwk_lowest_id(i.other_account_at), false),
     files[q.place] IS NOT NULL, files[q.place]::text[]
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (
     account_id uuid, instance_id uuid, name text, exact text, is_group boolean, record_id uuid, fingerprint uuid, reply_id uuid
@@ -69,7 +70,7 @@ BEGIN
   ) a ON true
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.state, v.state_changed_at, v.offline_ms, v.kind, v.created_at, v.first_paired_at,
-      v.restricted_until, v.policy
+      v.other_account_at, v.restricted_until, v.policy
     FROM instances v
     WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
   ) i ON true

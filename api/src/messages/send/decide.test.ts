@@ -32,6 +32,7 @@ const newContact: Facts = {
   texts: 0,
   massCounted: false,
   replyOk: true,
+  replyFormer: false,
   mediaFound: false,
   mediaInstances: null,
 };
@@ -82,6 +83,12 @@ const one: [string, Facts, PolicyOverrides, string][] = [
   ['accepts for a logged-out instance', { ...newContact, state: 'logged_out' }, {}, 'write'],
   ['refuses an opted-out contact', { ...contactWhoWrote, optedOut: true }, {}, 'contact-opted-out'],
   ['refuses an invalid quote', { ...contactWhoWrote, replyOk: false }, {}, 'invalid-reply-to'],
+  [
+    'refuses a quote of the former account',
+    { ...contactWhoWrote, replyFormer: true },
+    {},
+    'message-of-former-account',
+  ],
   [
     'refuses outside active hours',
     countedContact,

@@ -105,6 +105,7 @@ function decide(request: SendRequest, facts: Facts, lookUpPolicy: PolicyLookup, 
   }
   if (facts.instanceVersion === null) return refuse('not-found');
   if (!facts.replyOk) return refuse('invalid-reply-to');
+  if (facts.replyFormer) return refuse('message-of-former-account');
   if (request.mediaId !== null && !mayUseMedia(request, facts)) return refuse('media-not-found');
   if (facts.optedOut) return refuse('contact-opted-out');
   return decideByPolicy(request, facts, lookUpPolicy(facts), tally);

@@ -53,6 +53,8 @@ export interface Facts {
   /** Texts that the instance has sent to contacts. */
   texts: number;
   replyOk: boolean;
+  /** The quoted message belongs to a former account of the instance. */
+  replyFormer: boolean;
   /** The file belongs to the account and is still available. */
   mediaFound: boolean;
   /** The instances whose API keys may use the file. Empty: the whole account; null: the file was not found. */

@@ -72,9 +72,9 @@ export class BaileysDriver implements Driver {
   readonly #network: NetworkSettings;
   readonly #route: NetworkRoute;
   readonly #clock: Clock;
-  readonly #recipients = new Recipients();
+  #recipients!: Recipients;
   /** LIDs that the API knows, by phone number. */
-  readonly #storedNames = new ExpiringMap<string>(STORED_NAMES);
+  #storedNames!: ExpiringMap<string>;
   /** Edits sent recently. The API does not store them in the form in which they were sent. */
   readonly #sentEdits = new ExpiringMap<Pick<BuiltMessage, 'chat' | 'message'>>(SENT_EDITS);
   #store!: SessionStore;
@@ -248,6 +248,8 @@ export class BaileysDriver implements Driver {
   /** Starts a session from its beginning. Nothing known of an earlier session is used. */
   #startSession(): void {
     const { session, log, storeInbound, storeFile: keep, countIgnored } = this.#context;
+    this.#recipients = new Recipients();
+    this.#storedNames = new ExpiringMap(STORED_NAMES);
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
     this.#journal = new Journal(this.#store, (name, entry) => inbox.enqueue(name, entry));
     this.#missing = new MissingMessages(this.#store, this.#journal, this.#clock);

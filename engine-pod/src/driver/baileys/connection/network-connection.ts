@@ -1,7 +1,6 @@
 import {
   Browsers,
   getBinaryNodeChild,
-  jidNormalizedUser,
   makeWASocket,
   type AuthenticationCreds,
   type BinaryNode,
@@ -12,6 +11,7 @@ import {
 } from '@whiskeysockets/baileys';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Clock } from '@gwk/core/clock';
+import { OTHER_ACCOUNT } from '@gwk/core/states';
 import type { Logger } from '@gwk/core/process/log';
 import type { Disconnect, ConnectionEvent } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
@@ -29,6 +29,7 @@ import {
   parseDisconnectError,
 } from './disconnects.js';
 import { MediaHosts } from '../patches/media-hosts.js';
+import { refuseOtherAccounts } from '../patches/other-accounts.js';
 import { handleCalls } from '../notices/calls.js';
 import { storeGroupChanges } from '../notices/group-changes.js';
 import { storeUsernames } from '../notices/usernames.js';
@@ -113,6 +114,9 @@ export class NetworkConnection {
     ignoreBrokenFrames(this.socket, options.log);
     ignoreUnsolicitedStanzas(this.socket);
     this.#reportNotices();
+    refuseOtherAccounts(this.socket, options.pairing?.account ?? null, () =>
+      this.#end({ kind: 'pairing-failed', reason: OTHER_ACCOUNT }),
+    );
     this.#guard = new WriteGuard(this.socket, options.isLeased, this.#clock);
     this.media = new MediaHosts(this.socket, options.log, options.route.uploadAgent);
     this.typing = new Typing(this.socket, this.#clock);
@@ -216,10 +220,12 @@ export class NetworkConnection {
     const { creds, emit } = this.#options;
     this.#isPaired = true;
     const { me, platform } = creds;
+    const { jid, lid } = getOwnIds(creds);
     emit({
       kind: 'paired',
       device: {
-        jid: jidNormalizedUser(me?.id),
+        jid,
+        lid,
         business_name: me?.name ?? null,
         platform: platform ?? null,
       },

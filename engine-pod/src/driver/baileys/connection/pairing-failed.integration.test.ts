@@ -34,6 +34,39 @@ async function beginning(network: RunningNetwork, method: 'qr' | 'code') {
 const links = (phone: Person, method: 'qr' | 'code', code: string) =>
   method === 'qr' ? phone.scan(code) : phone.types(code);
 
+describe.each(['qr', 'code'] as const)('by %s, a phone of another account', (method) => {
+  const only = { jid: '5511900000099@s.whatsapp.net', lid: '900000000099@lid' };
+  const scan = async (mayLink: (phone: Person) => typeof only | null) => {
+    const phone = await running.client.phone(newNumber(), { name: 'Shop' });
+    const number = new SimulatedInstance(running);
+    const typed = method === 'code' ? phone.number : null;
+    number.connect({ session: QR.session, method, phone: typed, account: mayLink(phone) });
+    const { code } = await number.happens(method === 'qr' ? 'qr' : 'pairing-code');
+    return { phone, number, linked: links(phone, method, code) };
+  };
+
+  test('is refused before it has the device, and leaves nothing', async () => {
+    const { phone, number, linked } = await scan(() => only);
+    await expect(linked).rejects.toThrow('the client did not sign');
+    const disconnect = { kind: 'pairing-failed', reason: 'other_account' };
+    expect((await number.happens('closed')).disconnect).toEqual(disconnect);
+    expect(running.network.world.people.need(phone.number).companions.size).toBe(0);
+    await leavesNothing(number);
+  });
+
+  test.each<[string, (phone: Person) => typeof only | null]>([
+    ['any account may link', () => null],
+    ['it has the same phone number', ({ jid }) => ({ ...only, jid })],
+    ['it has the same LID', ({ lidJid: lid }) => ({ ...only, lid })],
+  ])('is linked if %s', async (_, mayLink) => {
+    const { phone, number, linked } = await scan(mayLink);
+    await linked;
+    const { device } = await number.happens('paired');
+    expect(device).toMatchObject({ jid: phone.jid, lid: phone.lidJid });
+    await number.driver.close();
+  });
+});
+
 async function leavesNothing(number: SimulatedInstance): Promise<void> {
   expect(number.events.map(({ kind }) => kind)).not.toContain('paired');
   expect(number.rows.of('creds')).toEqual([]);
