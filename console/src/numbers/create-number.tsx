@@ -34,7 +34,9 @@ function CreateNumberForm({ close }: { close: () => void }) {
   const creation = useMutation({
     mutationFn: () =>
       takeData(
-        api.POST('/v1/instances', { body: { name: name.trim(), kind, interactive_mode: 'native+text' } }),
+        api.POST('/v1/instances', {
+          body: { name: name.trim(), kind, interactive_mode: 'native+text', on_other_account: 'refuse' },
+        }),
       ),
     onSuccess: (instance) => {
       void queries.invalidateQueries({ queryKey: [id, 'instances'] });

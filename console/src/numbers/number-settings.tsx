@@ -11,6 +11,7 @@ import { SavedNote } from '../ui/saved-note';
 import { useRenewInstance, type Instance } from './queries';
 
 const MODES = ['native+text', 'native', 'text'] as const;
+const OTHER_ACCOUNTS = ['refuse', 'accept'] as const;
 
 export function NumberSettings({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
@@ -45,13 +46,14 @@ function Rename({ instance }: { instance: Instance }) {
   const renew = useRenewInstance(instance.id);
   const [name, setName] = useState(instance.name);
   const [mode, setMode] = useState(instance.interactive_mode);
+  const [otherAccount, setOtherAccount] = useState(instance.on_other_account);
   const params = { path: { instance_id: instance.id } };
   const change = useMutation({
     mutationFn: () =>
       takeData(
         api.PATCH('/v1/instances/{instance_id}', {
           params,
-          body: { name: name.trim(), interactive_mode: mode },
+          body: { name: name.trim(), interactive_mode: mode, on_other_account: otherAccount },
         }),
       ),
     onSuccess: renew,
@@ -77,6 +79,17 @@ function Rename({ instance }: { instance: Instance }) {
             data={MODES.map((value) => ({ value, label: t(`number.settings.modes.${value}`) }))}
             value={mode}
             onChange={(value) => value !== null && setMode(value)}
+            allowDeselect={false}
+          />
+          <Select
+            label={t('number.settings.otherAccount')}
+            description={t('number.settings.otherAccountHelp')}
+            data={OTHER_ACCOUNTS.map((value) => ({
+              value,
+              label: t(`number.settings.otherAccounts.${value}`),
+            }))}
+            value={otherAccount}
+            onChange={(value) => value !== null && setOtherAccount(value)}
             allowDeselect={false}
           />
           <ProblemAlert error={change.error} />

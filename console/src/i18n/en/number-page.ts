@@ -25,6 +25,9 @@ export const number = {
       native: 'Native only',
       text: 'Text only',
     },
+    otherAccount: 'When a phone with another account scans the code',
+    otherAccountHelp: 'After another account is linked, queued messages fail and the warm-up starts again.',
+    otherAccounts: { refuse: 'Refuse it', accept: 'Accept it and start again' },
   },
   connection: {
     title: 'Connection',

@@ -23,6 +23,10 @@ export const number = {
       native: 'Só nativo',
       text: 'Só texto',
     },
+    otherAccount: 'Quando um celular com outra conta lê o código',
+    otherAccountHelp:
+      'Depois que outra conta é conectada, mensagens na fila falham e o aquecimento recomeça.',
+    otherAccounts: { refuse: 'Recusar', accept: 'Aceitar e começar de novo' },
   },
   connection: {
     title: 'Conexão',
