@@ -110,7 +110,7 @@ describe('a menu', () => {
 
 describe('a quoted message', () => {
   const claimQuoted = async (by = engine) => (await by.claim()).map((message) => message.quoted);
-  const answer = (id: string, to = someone()) =>
+  const answer = (id: string, to: string) =>
     internalApi.accept({
       instance: engine.instanceId,
       to,
@@ -129,11 +129,12 @@ describe('a quoted message', () => {
   test('of ours has its text while its content is stored, and an empty one afterwards', async () => {
     const to = someone();
     const first = await sendText('Olá', to);
-    await answer(first);
+    const reply = await answer(first, to);
     const reference = { wa_message_id: await findWaId(first), chat: `${to}@s.whatsapp.net`, from_me: true };
     expect(await claimQuoted()).toEqual([{ ...reference, participant: null, type: 'text', text: 'Olá' }]);
+    await engine.sent(reply);
     await internalApi.world.database.messageContent.delete({ where: { messageId: first } });
-    await answer(first);
+    await answer(first, to);
     expect(await claimQuoted()).toMatchObject([{ ...reference, text: '' }]);
   });
 
@@ -162,7 +163,7 @@ describe('a quoted message', () => {
     const row = await internalApi.world.database.message.findFirstOrThrow({
       where: { instanceId: engine.instanceId, waMessageId: `IN${engine.instanceId}1` },
     });
-    await answer(row.id);
+    await answer(row.id, chat);
     expect(await claimQuoted()).toEqual([
       {
         wa_message_id: row.waMessageId,

@@ -65,8 +65,8 @@ export const PROBLEMS = {
   'invalid-reply-to': {
     status: 422,
     title: 'Quoted message cannot be quoted',
-    when: '`reply_to` is not a message of this instance, or that message has not been sent.',
-    then: 'Quote a message that was received or sent.',
+    when: '`reply_to` is not a message of this instance and conversation, or that message has not been sent. A message of a group may also be quoted to its author in private.',
+    then: 'Quote a message that was received from this chat or sent to it.',
   },
   'message-of-former-account': {
     status: 422,

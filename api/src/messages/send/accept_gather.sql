@@ -17,7 +17,10 @@ DECLARE
   now_at timestamptz := clock_timestamp();
   day_ago timestamptz := now_at - interval '24 hours';
   reply_ids uuid[] := ARRAY(SELECT q.reply_id FROM jsonb_to_recordset(requests) AS q(reply_id uuid));
-  replies_ok boolean[];
+  -- Conversation, group and author of each quoted message that was received or sent.
+  reply_conversations uuid[];
+  reply_groups boolean[];
+  reply_authors text[];
   lowest uuid;
   highest uuid;
   -- Instances of each file that was found.
@@ -26,13 +29,16 @@ BEGIN
   -- Separate statement: a query on messages first opens every partition between its ids.
   IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(reply_ids) AS s;
-    replies_ok := ARRAY(
-      SELECT (
-        SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
-        WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
-      FROM ROWS FROM (jsonb_to_recordset(requests) AS (reply_id uuid, instance_id uuid))
-        WITH ORDINALITY AS q(reply_id, instance_id, place)
-      ORDER BY q.place);
+    SELECT array_agg(r.conversation_id ORDER BY q.place), array_agg(r.group_id IS NOT NULL ORDER BY q.place),
+      array_agg(replace(r.participant, '@s.whatsapp.net', '') ORDER BY q.place)
+    INTO reply_conversations, reply_groups, reply_authors
+    FROM ROWS FROM (jsonb_to_recordset(requests) AS (reply_id uuid, instance_id uuid))
+      WITH ORDINALITY AS q(reply_id, instance_id, place)
+    LEFT JOIN LATERAL (
+      SELECT m.conversation_id, v.group_id, m.participant FROM messages m JOIN conversations v ON v.id = m.conversation_id
+      WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id
+        AND m.status IN ('sent', 'delivered', 'read') LIMIT 1
+    ) r ON true;
   END IF;
   -- Separate statement: few requests carry a file.
   IF (SELECT true FROM jsonb_to_recordset(requests) AS q(media_id uuid) WHERE q.media_id IS NOT NULL LIMIT 1) THEN
@@ -59,7 +65,12 @@ BEGIN
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted, mass.texts::double precision,
-    q.reply_id IS NULL OR replies_ok[q.place],
+    -- A message of a group may be answered in private, to its author. No other quote leaves its conversation.
+    q.reply_id IS NULL OR (reply_conversations[q.place] = c.id OR (
+      NOT q.is_group AND reply_groups[q.place] AND (
+        reply_authors[q.place] IS NULL OR reply_authors[q.place] IN (q.name, q.exact) OR n.contact_id = (
+          SELECT v.contact_id FROM contact_names v
+          WHERE v.account_id = q.account_id AND v.name = reply_authors[q.place])))) IS TRUE,
     coalesce(q.reply_id < gwk_lowest_id(i.other_account_at), false),
     files[q.place] IS NOT NULL, files[q.place]::text[]
   FROM ROWS FROM (jsonb_to_recordset(requests) AS (

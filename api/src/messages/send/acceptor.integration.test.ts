@@ -30,6 +30,11 @@ beforeEach(async () => {
   instance = await world.addInstance();
 });
 
+const GROUP = '120363012345678901@g.us';
+
+const setSent = (id: string, participant: string | null = null) =>
+  world.database.message.updateMany({ where: { id: toUuid(id) }, data: { status: 'sent', participant } });
+
 const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...given });
 
 describe('an accepted message', () => {
@@ -161,20 +166,40 @@ describe('refuses', () => {
     expect(await world.database.conversation.count({ where: { instanceId: instance, contactId } })).toBe(0);
   });
 
-  test('a quote of another instance or of an unsent message', async () => {
-    const queued = await send();
-    expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('invalid-reply-to');
-    expect(await refused({ extra: { reply_to: `msg_${'0'.repeat(32)}` } })).toBe('invalid-reply-to');
-    expect(await refused({ extra: { reply_to: 'nothing' } })).toBe('invalid-reply-to');
-    await world.database.message.updateMany({
-      where: { id: toUuid(queued.message.id) },
-      data: { status: 'sent' },
-    });
-    expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('accepted');
-    const elsewhere = await world.addInstance();
-    expect(await refused({ instance: elsewhere, extra: { reply_to: queued.message.id } })).toBe(
-      'invalid-reply-to',
-    );
+  test('a quote of another instance, of an unsent message or of another conversation', async () => {
+    const to = someone();
+    const quote = (by: Send, id = queued.message.id) => refused({ ...by, extra: { reply_to: id } });
+    const queued = await send({ to });
+    expect(await quote({ to })).toBe('invalid-reply-to');
+    expect(await quote({ to }, `msg_${'0'.repeat(32)}`)).toBe('invalid-reply-to');
+    expect(await quote({ to }, 'nothing')).toBe('invalid-reply-to');
+    await setSent(queued.message.id);
+    expect(await quote({ to })).toBe('accepted');
+    expect(await quote({ to: `${to}@s.whatsapp.net` })).toBe('accepted');
+    await send({ to: someone() });
+    expect(await quote({ to: someone() })).toBe('invalid-reply-to');
+    expect(await quote({ to: GROUP })).toBe('invalid-reply-to');
+    expect(await quote({ to, instance: await world.addInstance() })).toBe('invalid-reply-to');
+  });
+
+  test('a quote of a group, except in the group or to the author in private', async () => {
+    const [author, other] = [someone(), someone()];
+    const { message } = await send({ to: GROUP });
+    await setSent(message.id, `${author}@s.whatsapp.net`);
+    const quote = (to: string) => refused({ to, extra: { reply_to: message.id } });
+    expect(await quote(author)).toBe('accepted');
+    expect(await quote(author)).toBe('accepted');
+    expect(await quote(GROUP)).toBe('accepted');
+    expect(await quote(other)).toBe('invalid-reply-to');
+    expect(await quote('120363012345678902@g.us')).toBe('invalid-reply-to');
+    // The author by another id of the same contact.
+    const lid = `${author}0@lid`;
+    const contactId = await findContactId(world, author);
+    await world.database.contactName.create({ data: { accountId: world.accountId, name: lid, contactId } });
+    await setSent(message.id, lid);
+    expect(await quote(author)).toBe('accepted');
+    await setSent(message.id, null);
+    expect(await quote(other)).toBe('accepted');
   });
 
   test('a send right after its account was suspended', async () => {
