@@ -256,6 +256,20 @@ test('fails a message that the network refuses for 10 minutes, with its reason',
   expect(line.sends).toBeGreaterThan(5);
 });
 
+test.each(['420', '421'])('fails a message to a group that answers %s for 60 s', async (code) => {
+  const [conclusion, line] = await deliver(
+    () => BUILT,
+    () => true,
+    async ({ clock }) => {
+      clock.advance(LONG_MS / 4);
+      throw SendFailure.refusedForNow('refuses the members', code);
+    },
+  );
+  expect(conclusion).toMatchObject({ kind: 'failed', error: { message: 'refuses the members' } });
+  expect(line.sends).toBeGreaterThan(1);
+  expect(line.sends).toBeLessThan(6);
+});
+
 test('counts the 10 minutes of refusals from the first attempt of an earlier engine', async () => {
   const attempted_at = new Date(Date.now() - 9 * LONG_MS).toISOString();
   const [conclusion, line] = await deliver(

@@ -40,6 +40,9 @@ export interface SendContext {
 const FINISHED = new Error('the message is finished');
 /** A message that the network keeps refusing fails, and the next of its conversation is sent. */
 const REFUSED_MS = 10 * 60_000;
+/** The limit while the network refuses the members of a group. Each attempt asks it for the group again. */
+const REFUSED_MEMBERS_MS = 60_000;
+const REFUSED_MEMBERS: readonly (string | null)[] = ['420', '421'];
 const RETRY = { firstMs: 250, maxMs: 10_000 };
 /**
  * After these attempts the message returns to the queue, so that it does not block its conversation in this engine.
@@ -250,10 +253,11 @@ export class SendTask {
   }
 
   /** The network may refuse a message for a time. It has not accepted it, so another attempt cannot duplicate it. */
-  #isFinal({ retriable, code }: SendFailure): boolean {
+  #isFinal({ retriable, code, networkCode }: SendFailure): boolean {
     if (!retriable || code !== 'wa_error') return !retriable;
     this.#refusedSince ??= this.#clock.now() - this.#triedBeforeMs;
-    return this.#clock.now() - this.#refusedSince >= REFUSED_MS;
+    const limitMs = REFUSED_MEMBERS.includes(networkCode) ? REFUSED_MEMBERS_MS : REFUSED_MS;
+    return this.#clock.now() - this.#refusedSince >= limitMs;
   }
 
   #pause(attempt: number): Promise<void> {
