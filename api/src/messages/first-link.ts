@@ -1,3 +1,5 @@
+import { UNSEEN } from '@gwk/core/text/text-folding';
+
 /** A link of a text. */
 export interface FoundLink {
   /** As written. Phones look for it in the text. */
@@ -6,7 +8,7 @@ export interface FoundLink {
 }
 
 /** Spaces, quotes, East Asian punctuation and invisible characters. */
-const NEVER_INSIDE = String.raw`\s<>"\x60“”„«»「」『』【】《》〈〉、。，；！？\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069`;
+const NEVER_INSIDE = String.raw`\s<>"\x60“”„«»「」『』【】《》〈〉、。，；！？` + UNSEEN;
 /** A letter of another script may stand directly before a link, and so may a mark of formatting. */
 const LINK = new RegExp(`(?<![a-z\\d])(?:https?://|(?<![.@/:-])www\\.)[^${NEVER_INSIDE}]+`, 'gi');
 /** The apps write formatting with `*`, `_` and `~`. */

@@ -1,4 +1,4 @@
-import { limitMarks } from '@gwk/core/text/text-folding';
+import { limitMarks, removeFormat } from '@gwk/core/text/text-folding';
 
 interface MassSendInput {
   limit: number;
@@ -16,9 +16,6 @@ export function decideMassSend({ limit, count, alreadyCounted }: MassSendInput):
   return alreadyCounted || count < limit ? 'accept' : 'refuse';
 }
 
-/** Invisible spaces. */
-const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
-
 /** Code units that are normalised. Normalisation turns one character into up to 18. */
 const NORMALISED_LENGTH = 8_192;
 
@@ -27,11 +24,9 @@ const NORMALISED_LENGTH = 8_192;
  * only equal texts are the same.
  */
 export function normaliseText(text: string): string {
-  const start = limitMarks(text.slice(0, NORMALISED_LENGTH))
-    .normalize('NFKC')
+  const start = removeFormat(limitMarks(text.slice(0, NORMALISED_LENGTH)).normalize('NFKC'))
     .toLowerCase()
     .replaceAll(/\p{Nd}+/gu, '0')
-    .replaceAll(INVISIBLE, '')
     .replaceAll(/\s+/gu, ' ')
     .trim();
   return start + text.slice(NORMALISED_LENGTH);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids/ids.js';
 import { USERNAME } from '../ids/recipients.js';
+import { isVisible } from '../text/text-folding.js';
 
 /** Schemas and limits that all resources share. */
 const PAGE_LIMIT_DEFAULT = 50;
@@ -26,15 +27,11 @@ export function text(min: number, max: number) {
   );
 }
 
-/** Spaces, controls, ignorable characters (joiners, fillers) and the empty Braille pattern. */
-const INVISIBLE = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-
 /** Text that people see. Text of spaces or other invisible characters is refused. */
 export function visibleText(max: number) {
   return text(1, max).refine(isVisible, BLANK);
 }
 
-const isVisible = (value: string): boolean => !INVISIBLE.test(value);
 const BLANK = { message: 'must not be blank' };
 
 /** Code points of a grapheme. The longest emoji in use has 10. */

@@ -1,20 +1,15 @@
 import { z } from 'zod';
 import { Problem } from '../problems/problems.js';
 import { INTERACTIVE_MODES } from '../states.js';
-import { limitMarks } from '../text/text-folding.js';
+import { limitMarks, removeUnseen } from '../text/text-folding.js';
 import { label, text, visibleText } from './common.js';
-
-/** Zero-width spaces, soft hyphens and direction marks. Joiners are not among them: they change emoji and letters. */
-const ZERO_WIDTH = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 
 /** UTF-16 units of a label. Longer ones are refused. */
 const MAX_LABEL = 4_000;
 
 /** Labels with equal results look equal on a phone. */
 const appearance = (value: string): string =>
-  limitMarks(value.slice(0, MAX_LABEL))
-    .normalize('NFC')
-    .replaceAll(ZERO_WIDTH, '')
+  removeUnseen(limitMarks(value.slice(0, MAX_LABEL)).normalize('NFC'))
     .replaceAll(/\s+/gu, ' ')
     .trim();
 

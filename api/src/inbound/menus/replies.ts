@@ -1,4 +1,4 @@
-import { foldText, foldWord } from '@gwk/core/text/text-folding';
+import { foldText, foldWord, removeFormat } from '@gwk/core/text/text-folding';
 import type { MenuOption, SentMenu } from '@gwk/core/protocol/engine';
 
 export interface OpenMenu extends Pick<SentMenu, 'kind' | 'mode' | 'options'> {
@@ -52,7 +52,7 @@ function findByLabel(text: string, menu: OpenMenu): MenuOption[] {
 
 const EMOJI = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cf}]/gu;
 
-const removeEmoji = (text: string): string => text.replaceAll(EMOJI, ' ');
+const removeEmoji = (text: string): string => removeFormat(text).replaceAll(EMOJI, ' ');
 
 const foldLabel = (text: string): string => foldWord(removeEmoji(text));
 
