@@ -12,7 +12,7 @@ import type { PageRange } from '../database/keyset-pages.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance, updateInstance } from './desired.js';
 import { findInstance } from '../accounts/find-instance.js';
-import { liveStatus } from '../engine-commands/ask-engine.js';
+import { hasEngine, liveStatus } from '../engine-commands/ask-engine.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
 import { instanceOut } from './view.js';
@@ -117,7 +117,8 @@ export const instanceOperations = [
       const change = { id, name, mode, onOtherAccount, policy, ifMatch };
       const row = await updateInstance(services, caller, change);
       // An engine that misses the command gets the new values with its next renewal.
-      if (policy || onOtherAccount) void services.live.ask(row, 'renew', {}, RECEIVE_MS);
+      if ((policy || onOtherAccount) && (await hasEngine(services, id)))
+        await services.live.ask(row, 'renew', {}, RECEIVE_MS);
       return shown(200, row);
     },
   }),

@@ -108,3 +108,16 @@ test('needs instances:read, and answers 404 to other accounts', async () => {
   const foreign = await api.clientOf(await api.account());
   expect((await foreign.call('GET', `/v1/instances/${id}/policy`)).status).toBe(404);
 });
+
+test('a change is answered once the engine has the new policy', async () => {
+  const id = await create('web');
+  const engine = await api.engine(id);
+  const steps: string[] = [];
+  engine.handlers.renew = async () => {
+    const { reject_calls } = await engine.call('renew', { connected: false });
+    steps.push(`the engine rejects calls: ${reject_calls}`);
+  };
+  const policy = { reject_calls: { enabled: true } };
+  await client.call('PATCH', `/v1/instances/${id}`, { body: { policy } });
+  expect([...steps, 'answered']).toEqual(['the engine rejects calls: true', 'answered']);
+});

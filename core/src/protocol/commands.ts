@@ -9,7 +9,7 @@ import type { QuotedMessage } from './engine.js';
  */
 export const COMMANDS = [
   'live',
-  /** Renew the lease now, because its terms (pacing) have changed. Nobody waits for the reply. */
+  /** Renew the lease now, because its terms (pacing, calls) have changed. The reply follows once they hold. */
   'renew',
   'restart',
   'logout',

@@ -96,7 +96,7 @@ test.each([
 ])('a refused renewal is repeated %s', async (_, retryAfterMs, expected) => {
   await pass(100);
   mode = { retryAfterMs };
-  lease.renewNow();
+  void lease.renewNow();
   await turn();
   await pass(2 * RENEW_MS);
   const [first, second] = renewals;
@@ -140,13 +140,34 @@ test('is not renewed and allows nothing once stopped', async () => {
   expect([lease.valid, lease.unexpired]).toEqual([false, false]);
 });
 
+test('a request for changed terms is answered once they hold, or the lease ends', async () => {
+  const request = (name: string) => void lease.renewNow().then(() => events.push(name));
+  mode = 'held';
+  await pass(RENEW_MS);
+  request('during a renewal');
+  answerHeld();
+  await turn();
+  expect(events).toEqual(['renewed']);
+  await pass(100);
+  expect(renewals).toHaveLength(2);
+  answerHeld();
+  await turn();
+  expect(events).toEqual(['renewed', 'renewed', 'during a renewal']);
+  request('at the end');
+  lease.stop();
+  request('after it');
+  answerHeld();
+  await turn();
+  expect(events.slice(3).toSorted()).toEqual(['after it', 'at the end']);
+});
+
 test('requests changed terms at once, and again when a renewal is in progress', async () => {
   await pass(100);
-  lease.renewNow();
+  void lease.renewNow();
   await turn();
   expect(renewals).toHaveLength(1);
   mode = 'held';
-  for (let times = 0; times < 3; times++) lease.renewNow();
+  for (let times = 0; times < 3; times++) void lease.renewNow();
   expect(renewals).toHaveLength(2);
   mode = 'answer';
   answerHeld();

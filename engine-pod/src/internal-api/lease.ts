@@ -128,6 +128,8 @@ export class Lease {
   #renewing = false;
   /** A renewal was requested during one that is in progress, whose answer may be older. */
   #renewAgain = false;
+  /** Resolves with the answer to the next renewal, or without one. */
+  #next = Promise.withResolvers<void>();
   #cancelRenew: () => void = () => undefined;
   #cancelClose: () => void = () => undefined;
 
@@ -159,16 +161,21 @@ export class Lease {
   /** Stops renewing. `release` may follow once the socket is closed. */
   stop(): void {
     this.#stopped = true;
+    this.#next.resolve();
     this.#cancelRenew();
     this.#cancelClose();
   }
 
-  /** Renews at once, because the terms have changed. */
-  renewNow(): void {
+  /** Renews at once, because the terms have changed. Resolves once they hold. A failed renewal is retried later. */
+  async renewNow(): Promise<void> {
+    if (this.#stopped || this.#options.api.closed) return;
+    const { promise } = this.#next;
     if (this.#renewing) this.#renewAgain = true;
-    if (this.#renewing || this.#stopped || this.#options.api.closed) return;
-    this.#cancelRenew();
-    void this.#renew(0);
+    else {
+      this.#cancelRenew();
+      void this.#renew(0);
+    }
+    await promise;
   }
 
   #armRenew(unanswered: number, retryAfterMs: number | null = null): void {
@@ -182,6 +189,8 @@ export class Lease {
 
   async #renew(unanswered: number): Promise<void> {
     const from = this.#clock.now();
+    const renewed = this.#next;
+    this.#next = Promise.withResolvers();
     this.#renewing = true;
     try {
       const { api, isConnected } = this.#options;
@@ -193,7 +202,10 @@ export class Lease {
       this.#armRenew(0);
     } catch (error) {
       this.#renewing = false;
-      if (!(error instanceof ClientClosed)) this.#armRenew(unanswered + 1, findRetryAfter(error));
+      if (error instanceof ClientClosed) this.#next.resolve();
+      else this.#armRenew(unanswered + 1, findRetryAfter(error));
+    } finally {
+      renewed.resolve();
     }
   }
 
