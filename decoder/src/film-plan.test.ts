@@ -20,6 +20,7 @@ test.each<[string, Partial<VideoStream>, Partial<AudioStream> | null, string, ty
   ['Matroska with H.264', {}, null, 'matroska', null, { video: 'copy', audio: null }],
   ['AVI with H.264', {}, {}, 'avi', null, { video: 'encode', audio: 'encode' }],
   ['sound of another codec', {}, { codec: 'opus' }, 'mov', MP4, { video: 'copy', audio: 'encode' }],
+  ['MP3 in MP4', {}, { codec: 'mp3' }, 'mov', MP4, { video: 'copy', audio: 'encode' }],
   ['another codec', { codec: 'hevc', profile: 'Main' }, {}, 'mov', MP4, { video: 'encode', audio: 'copy' }],
   [
     '10 bits',

@@ -15,7 +15,7 @@ const PLAYABLE_PIXELS: ReadonlySet<string> = new Set(['yuv420p', 'yuvj420p']);
 const COPYABLE: ReadonlySet<string> = new Set(['mov', 'matroska', 'flv']);
 
 /**
- * Decides what a film needs so that phones play it: H.264 with 8 bits and 4:2:0 in MP4, with AAC or MP3. Null: nothing.
+ * Decides what a film needs so that phones play it: H.264 with 8 bits and 4:2:0 in MP4 and AAC. Null: nothing.
  * @param layout null: no MP4 file
  */
 export function planFilm(
@@ -35,7 +35,8 @@ export function planFilm(
 const isPlayable = ({ codec, profile, pixels }: VideoStream): boolean =>
   codec === 'h264' && PLAYABLE_PROFILES.has(profile) && PLAYABLE_PIXELS.has(pixels);
 
-const isAudible = ({ codec }: AudioStream): boolean => codec === 'aac' || codec === 'mp3';
+/** Phones play no MP3 in MP4. */
+const isAudible = ({ codec }: AudioStream): boolean => codec === 'aac';
 
 /** Longest side of an encoded film: that of the apps' HD quality. */
 const MAX_SIDE = 1_280;

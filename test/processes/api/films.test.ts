@@ -41,7 +41,8 @@ test.each<[string, string, string[], string[]]>([
   ['raw.m1v', 'mpeg', ['-c:v', 'mpeg1video', '-r', '25', '-an', '-f', 'mpeg1video'], [ENCODED]],
   ['raw.m2v', 'mpeg', ['-c:v', 'mpeg2video', '-r', '25', '-an', '-f', 'mpeg2video'], [ENCODED]],
   ['a.ts', 'mpegts', [...H264], [ENCODED, 'aac 1 44100']],
-  ['a.flv', 'flv', ['-c:v', 'flv', '-c:a', 'libmp3lame'], [ENCODED, 'mp3 1 44100']],
+  ['a.flv', 'flv', ['-c:v', 'flv', '-c:a', 'libmp3lame'], [ENCODED, 'aac 1 44100']],
+  ['mp3.mp4', 'mov', [...H264, '-c:a', 'libmp3lame', '-movflags', '+faststart'], [ENCODED, 'aac 1 44100']],
   ['a.wmv', 'asf', ['-c:v', 'wmv2', '-c:a', 'wmav2'], [ENCODED, 'aac 1 44100']],
   ['10bit.mp4', 'mov', ['-c:v', 'libx264', '-pix_fmt', 'yuv420p10le'], [ENCODED, 'aac 1 44100']],
   ['422.mp4', 'mov', ['-c:v', 'libx264', '-pix_fmt', 'yuv422p'], [ENCODED, 'aac 1 44100']],
@@ -70,7 +71,6 @@ test.each<[string, string[]]>([
   ['right.mp4', H264],
   ['main.mp4', [...H264, '-profile:v', 'main']],
   ['baseline.mp4', [...H264, '-profile:v', 'baseline']],
-  ['mp3.mp4', [...H264, '-c:a', 'libmp3lame']],
   ['silent.mp4', [...H264, '-an']],
 ])('sends %s as it is', async (name, codec) => {
   const answer = await convert(film(name, [...codec, '-movflags', '+faststart']), 'mov');
