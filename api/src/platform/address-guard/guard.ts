@@ -248,36 +248,36 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
       if (refusal) callback(refusal, null);
       else
         connect(target, (...result) => {
-          if (result[1]) ignoreContinue(result[1]);
+          if (result[1]) ignoreInterim(result[1]);
           callback(...result);
         });
     },
   });
 }
 
-const CONTINUE = /HTTP\/1\.1 100[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/y;
+const INTERIM = /HTTP\/1\.1 1(?!01)\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/y;
 /** For one request. A server that sends more could otherwise keep the event loop busy until the timeout. */
-const MAX_CONTINUES = 10;
-const MAX_CONTINUE_BYTES = 16_384;
+const MAX_INTERIM = 10;
+const MAX_INTERIM_BYTES = 16_384;
 
 /**
- * Removes `100 Continue` in front of an answer. Some servers send it without being asked; RFC 9110 lets a client ignore it,
- * undici closes the connection.
+ * Removes interim answers (1xx) in front of an answer. Some servers send `100 Continue` without being asked, also after a
+ * `103`. RFC 9110 lets a client ignore them; undici closes the connection at a 100.
  */
-function ignoreContinue(socket: Socket): void {
+function ignoreInterim(socket: Socket): void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
   const write = socket.write.bind(socket) as (...request: unknown[]) => boolean;
-  let left = MAX_CONTINUES;
+  let left = MAX_INTERIM;
   socket.write = (...request: unknown[]) => {
-    left = MAX_CONTINUES;
+    left = MAX_INTERIM;
     return write(...request);
   };
   socket.read = (size) => {
     const chunk = read(size);
     if (left === 0 || chunk === null) return chunk;
-    const text = chunk.toString('latin1', 0, MAX_CONTINUE_BYTES);
+    const text = chunk.toString('latin1', 0, MAX_INTERIM_BYTES);
     let end = 0;
-    for (CONTINUE.lastIndex = 0; left > 0 && CONTINUE.test(text); left--) end = CONTINUE.lastIndex;
+    for (INTERIM.lastIndex = 0; left > 0 && INTERIM.test(text); left--) end = INTERIM.lastIndex;
     if (end === chunk.length) return null;
     left = 0;
     return chunk.subarray(end);

@@ -187,6 +187,11 @@ describe('failed attempt', () => {
       (res) => res.socket!.end(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100\r\nx: y\r\n\r\n${OK}`),
     ],
     ['102 Processing', (res) => (res.writeProcessing(), res.end('ok'))],
+    [
+      '100 Continue after 103 Early Hints',
+      (res) =>
+        res.socket!.end(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${OK}`),
+    ],
     ['103 Early Hints', (res) => (res.writeEarlyHints({ link: '</a>; rel=preload' }), res.end('ok'))],
   ])('an answer after %s is a success', async (_sentence, answer) => {
     const target = await world.startReceiver(answer);
