@@ -95,8 +95,10 @@ describe('the event of a received message', () => {
   });
 
   test('has the reason for a missing file', async () => {
-    expect(await receiveData({ type: 'image', media: { error: 'expired' } })).toMatchObject({
-      media: { error: 'expired' },
+    const known = { mimetype: 'application/pdf', size: 3 };
+    const media = { error: 'expired', ...known, filename: 'Nota 3/2026\u202e.pdf' };
+    expect(await receiveData({ type: 'document', media })).toMatchObject({
+      media: { error: 'expired', ...known, filename: 'Nota 3_2026.pdf' },
     });
   });
 

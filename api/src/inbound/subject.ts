@@ -8,6 +8,7 @@ import {
   type ReceivedData,
   type ReceivedMedia,
 } from '@gwk/core/resources/event-data';
+import { cleanFilename } from '@gwk/core/text/filenames';
 import { identify, type EventDraft } from '../events/emit.js';
 import { isList, networkId, type Arrival, type Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
@@ -91,7 +92,11 @@ function detailsOf(message: Incoming): Partial<ReceivedData> {
 
 /** File of a message without its link, which is created for each delivery. */
 function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | null): ReceivedMedia {
-  if ('error' in media) return { error: media.error };
+  if ('error' in media) {
+    const { filename: given, ...known } = media;
+    const filename = given === undefined ? null : cleanFilename(given, '_');
+    return { ...known, ...(filename !== null && { filename }) };
+  }
   if (!file) return { error: 'unavailable' };
   const { duration_s, voice } = media;
   return { ...file, ...(duration_s !== undefined && { duration_s }), ...(voice !== undefined && { voice }) };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { pairNames } from '../ids/recipients.js';
 import {
   DETAILS,
+  KNOWN_OF_FILE,
   QUOTED_FIELDS,
   ReceivedContact,
   ReceivedLocation,
@@ -78,7 +79,7 @@ const InboundMedia = z.union([
     duration_s: z.number().min(0).max(1_000_000).optional(),
     voice: z.boolean().optional(),
   }),
-  z.object({ error: z.string().min(1).max(200) }),
+  z.object({ error: z.string().min(1).max(200), ...KNOWN_OF_FILE }),
 ]);
 
 /** The setting of disappearing messages of a chat with a contact. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EventType } from '../events.js';
 import { idOut, Username } from './common.js';
 import { GROUP_ROLES } from './group.js';
-import { MediaOut } from './media.js';
+import { MAX_FILENAME, MediaOut } from './media.js';
 import { MESSAGE_TYPES, MessageError, RECEIPT_FIELDS, SENT_FIELDS } from './message.js';
 
 // Data of events, by type. Optional fields are absent if they do not apply.
@@ -104,6 +104,13 @@ export const MenuReply = z.object({
 });
 export type MenuReply = z.infer<typeof MenuReply>;
 
+/** Facts from the message about a file that could not be fetched. */
+export const KNOWN_OF_FILE = {
+  filename: z.string().max(MAX_FILENAME).optional(),
+  mimetype: z.string().max(120).optional(),
+  size: z.int().min(1).optional(),
+};
+
 /** A received file, or the reason why there is none. */
 const ReceivedMedia = z.union([
   z.object({
@@ -115,7 +122,7 @@ const ReceivedMedia = z.union([
     /** In webhook deliveries. */
     url: z.url().optional(),
   }),
-  z.object({ error: z.string() }),
+  z.object({ error: z.string(), ...KNOWN_OF_FILE }),
 ]);
 export type ReceivedMedia = z.infer<typeof ReceivedMedia>;
 

@@ -16,7 +16,7 @@ import { IDLE_TIMEOUT_MS, type NetworkRoute } from '../../connection/network-rou
 /** Description of a received file in its message. */
 export type FileDescription = Pick<
   proto.Message.IDocumentMessage,
-  'directPath' | 'mediaKey' | 'fileSha256' | 'fileLength' | 'mimetype' | 'fileName'
+  'directPath' | 'mediaKey' | 'fileSha256' | 'fileLength' | 'mimetype' | 'fileName' | 'title'
 > &
   Pick<proto.Message.IAudioMessage, 'seconds' | 'ptt'>;
 
@@ -30,10 +30,26 @@ export type AttemptFailure =
   | 'expired'
   | 'hash_mismatch'
   | 'too_large'
+  | 'empty'
   /** Refused for good by the API, or because of the path it states. */
   | 'refused';
 
 export const MAX_BYTES = 67_108_864;
+
+/** What the message states about its file. */
+export function describeFile({ mimetype, fileName, title, fileLength }: FileDescription): {
+  mimetype?: string;
+  filename?: string;
+  size?: number;
+} {
+  const name = fileName || title;
+  const size = Number(fileLength ?? 0);
+  return {
+    ...(mimetype && { mimetype: mimetype.slice(0, 120) }),
+    ...(name && { filename: shortenFilename(name) }),
+    ...(Number.isSafeInteger(size) && size > 0 && { size }),
+  };
+}
 
 interface FileDownload {
   file: FileDescription;
@@ -69,10 +85,8 @@ export async function downloadFile({
     if (!ok) return classifyStatus(status);
     bytes.on('data', () => idleTimer.refresh());
     bytes.on('error', (error) => decryption.fail(classifyError(error)));
-    const { media_id } = await storeFile(bytes.pipe(decryption), {
-      ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
-      ...(file.fileName && { filename: shortenFilename(file.fileName) }),
-    });
+    const { size: _, ...hints } = describeFile(file);
+    const { media_id } = await storeFile(bytes.pipe(decryption), hints);
     return { media_id };
   } catch (error) {
     return decryption.failure ?? classifyError(error);
@@ -143,8 +157,9 @@ class FileDecryption extends Transform {
       return this.fail(classifyError(error));
     }
     const received = this.#hash.digest();
-    if (received.equals(this.#expected)) done();
-    else this.fail('hash_mismatch');
+    if (!received.equals(this.#expected)) this.fail('hash_mismatch');
+    else if (this.#size === 0) this.fail('empty');
+    else done();
   }
 
   #pass(bytes: Buffer): void {

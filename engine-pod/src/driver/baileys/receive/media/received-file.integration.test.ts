@@ -176,7 +176,7 @@ describe('a file is lost, and the message says so, when', () => {
       return id;
     };
     running.network.world.keptFiles.set = () => running.network.world.keptFiles;
-    expect(await lost(write)).toEqual({ error: 'expired' });
+    expect(await lost(write)).toEqual({ error: 'expired', mimetype: 'image/png', size: 50_001 });
     Reflect.deleteProperty(running.network.world.keptFiles, 'set');
   });
 
@@ -190,7 +190,7 @@ describe('a file is lost, and the message says so, when', () => {
       return place;
     };
     const write = () => ana.writesFile('image', fresh(), { to: phone.number });
-    expect(await lost(write)).toEqual({ error: 'expired' });
+    expect(await lost(write)).toMatchObject({ error: 'expired' });
     media!.put = put;
   });
 
@@ -198,17 +198,27 @@ describe('a file is lost, and the message says so, when', () => {
     const { ana, phone } = stage;
     const fields = { fileSha256: createHash('sha256').update('another').digest() } as MediaFields;
     const write = () => ana.writesFile('image', fresh(), { to: phone.number, fields });
-    expect(await lost(write)).toEqual({ error: 'hash_mismatch' });
+    expect(await lost(write)).toMatchObject({ error: 'hash_mismatch', size: 50_001 });
   });
 
   test('its announced size is too large', async () => {
-    const fields = { fileLength: 67_108_865 } as MediaFields;
-    const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number, fields });
-    expect(await lost(write)).toEqual({ error: 'too_large' });
+    const named = { mimetype: 'application/zip', fileName: 'all.zip' };
+    const fields = { ...named, fileLength: 67_108_865 } as MediaFields;
+    const write = () => stage.ana.writesFile('document', fresh(), { to: stage.phone.number, fields });
+    expect(await lost(write)).toEqual({
+      ...{ error: 'too_large', mimetype: 'application/zip', filename: 'all.zip', size: 67_108_865 },
+    });
+  });
+
+  test('it has no bytes', async () => {
+    const fields = { fileName: null, title: 'Bill', mimetype: 'application/pdf' } as unknown as MediaFields;
+    const to = stage.network.group('Empty', [stage.phone, stage.ana]);
+    const write = async () => stage.ana.writesFile('document', Buffer.alloc(0), { to: await to, fields });
+    expect(await lost(write)).toEqual({ error: 'empty', mimetype: 'application/pdf', filename: 'Bill' });
   });
 
   test('the message does not state its location', async () => {
-    expect(await lost(image({ mimetype: 'image/png' }))).toEqual({ error: 'unavailable' });
+    expect(await lost(image({ mimetype: 'image/png' }))).toEqual({ error: 'unavailable', mimetype: 'image/png' });
   });
 
   test('the API refuses it', async () => {
@@ -216,7 +226,7 @@ describe('a file is lost, and the message says so, when', () => {
       if (what === 'file') throw new InternalApiRefusal('invalid', null);
     };
     const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number });
-    expect(await lost(write)).toEqual({ error: 'unavailable' });
+    expect(await lost(write)).toMatchObject({ error: 'unavailable', size: 50_001 });
   });
 
   test('its address is chosen by the sender: no request is made there', async () => {
@@ -230,7 +240,7 @@ describe('a file is lost, and the message says so, when', () => {
       fileLength: 5,
       mimetype: 'image/jpeg',
     };
-    expect(await lost(image(what))).toEqual({ error: 'expired' });
+    expect(await lost(image(what))).toEqual({ error: 'expired', mimetype: 'image/jpeg', size: 5 });
   });
 
   test('its path would change the host: no request is made there', async () => {
@@ -244,7 +254,7 @@ describe('a file is lost, and the message says so, when', () => {
     const bytes = Buffer.alloc(32, 1).toString('base64');
     const directPath = `@127.0.0.1:${port}/secret`;
     const what = { directPath, mediaKey: bytes, fileSha256: bytes, fileLength: 5, mimetype: 'image/jpeg' };
-    expect(await lost(image(what))).toEqual({ error: 'unavailable' });
+    expect(await lost(image(what))).toMatchObject({ error: 'unavailable' });
     await new Promise((resolve) => host.close(resolve));
     expect(asked).toBe(0);
   });
@@ -260,6 +270,7 @@ test.each<[string, DownloadFailure, number, string | null]>([
   ['nor without a connection', 'no_connection', 899_000, null],
   ['but in the end', 'no_connection', Infinity, 'unavailable'],
   ['a wrong file stays wrong', 'hash_mismatch', 0, 'hash_mismatch'],
+  ['an empty one stays empty', 'empty', 0, 'empty'],
   ['a large one stays large', 'too_large', 0, 'too_large'],
   ['a refusal is one', 'refused', 0, 'unavailable'],
   ['a file that the phone lacks is expired', 'phone_lacks_file', 0, 'expired'],

@@ -7,7 +7,7 @@ import type { DriverContext } from '../../../driver.js';
 import type { NetworkConnection } from '../../connection/network-connection.js';
 import type { NetworkRoute } from '../../connection/network-route.js';
 import type { Envelope } from '../normalise/envelope.js';
-import { downloadFile, MAX_BYTES, type FileDescription, type AttemptFailure } from './download.js';
+import { describeFile, downloadFile, MAX_BYTES, type FileDescription, type AttemptFailure } from './download.js';
 
 type InboundMedia = NonNullable<InboundMessage['media']>;
 
@@ -63,10 +63,11 @@ export async function storeReceivedFile(
   const attachment = findAttachment(envelope.content.message);
   if (!attachment) return undefined;
   const { file, type } = attachment;
-  if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable' };
-  if (Number(file.fileLength ?? 0) > MAX_BYTES) return { error: 'too_large' };
+  const known = describeFile(file);
+  if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable', ...known };
+  if (known.size !== undefined && known.size > MAX_BYTES) return { error: 'too_large', ...known };
   const result = await downloadWithRetries(attachment, envelope, source);
-  if (typeof result === 'string') return { error: result };
+  if (typeof result === 'string') return { error: result, ...known };
   return {
     ...result,
     ...(file.seconds && { duration_s: file.seconds }),
@@ -115,6 +116,7 @@ export function decideMediaError(failure: DownloadFailure, spentMs: number): Med
   switch (failure) {
     case 'hash_mismatch':
     case 'too_large':
+    case 'empty':
       return failure;
     case 'refused':
       return 'unavailable';
