@@ -95,6 +95,16 @@ describe('an upload', () => {
     }
   });
 
+  test('takes the kind of a text from the field `filename`, before or after the file', async () => {
+    const named = { name: 'filename', content: 'a.csv' };
+    for (const parts of [
+      [named, file('a;b', 'blob')],
+      [file('a;b', 'blob'), named],
+    ]) {
+      expect((await upload<MediaOut>(client, parts)).body.mimetype).toBe('text/csv');
+    }
+  });
+
   test('accepts 64 MB and rejects one byte more (file-too-large)', async () => {
     for (const size of [MAX_MEDIA_BYTES - 1, MAX_MEDIA_BYTES]) {
       const answer = await upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: noise(size) }]);

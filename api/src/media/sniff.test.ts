@@ -1,4 +1,4 @@
-import { HEAD_BYTES, sniff } from './sniff.js';
+import { HEAD_BYTES, refineType, sniff } from './sniff.js';
 
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64');
 const ZIP = Buffer.from('504b03041400000008000000210000000000000000000000000001000000612e747874', 'hex');
@@ -76,6 +76,25 @@ test.each<[string, Buffer, [filename: string | null, declared: string | null], s
   ['text in brackets', Buffer.from('[draft]'), ['a.csv', null], 'text/csv'],
 ])('%s', async (_, head, [filename, declared], expected) => {
   expect(await sniff(head, { filename, declared })).toBe(expected);
+});
+
+const KML = 'application/vnd.google-earth.kml+xml';
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+test.each<[type: string, filename: string | null, expected: string]>([
+  ['application/zip', 'a.xlsx', XLSX],
+  ['application/zip', 'a.png', 'application/zip'],
+  ['application/x-ole-storage', 'a.xls', 'application/vnd.ms-excel'],
+  ['text/plain', 'a.csv', 'text/csv'],
+  ['text/plain', 'a.png', 'text/plain'],
+  ['text/plain', 'a.kml', KML],
+  ['application/xml', 'a.kml', KML],
+  ['application/xml', 'a.pdf', 'application/xml'],
+  ['application/octet-stream', 'a.pfx', 'application/x-pkcs12'],
+  ['application/octet-stream', 'a.pdf', 'application/octet-stream'],
+  ['image/png', 'a.csv', 'image/png'],
+  ['text/plain', null, 'text/plain'],
+])('%s under the name %s is %s', (type, filename, expected) => {
+  expect(refineType(type, filename)).toBe(expected);
 });
 
 test('reads an archive of tiny entries within 50 ms of processor time', async () => {

@@ -91,6 +91,16 @@ export async function sniff(head: Buffer, hints: TypeHints): Promise<string> {
   return detectInContainer(name, hints) ?? name;
 }
 
+/** The type of a sniffed file by the name that the caller gives it, if the content leaves it open. */
+export function refineType(type: string, filename: string | null): string {
+  const hints = { filename, declared: null };
+  const byName = TEXTS[extensionOf(filename)];
+  if (type === 'text/plain') return byName ?? claimType(hints, isUnsigned) ?? type;
+  if (type === 'application/xml') return byName ?? claimType(hints, (claim) => /\+xml$/.test(claim)) ?? type;
+  if (type === UNKNOWN_TYPE) return claimType(hints, isUnsigned) ?? type;
+  return detectInContainer(type, hints) ?? type;
+}
+
 /** Null: the type has no other types inside, or none is claimed. */
 function detectInContainer(name: string, hints: TypeHints): string | null {
   const extension = extensionOf(hints.filename);
@@ -120,15 +130,37 @@ function detectTextType(text: string, hints: TypeHints): string {
   const claimed = byName ?? declared ?? claimType(hints, isUnsigned) ?? 'text/plain';
   const page = detectPage(text);
   if (page === null) return claimed;
-  return mayBePage(claimed, page) && claimed !== 'text/plain' ? claimed : page;
+  return findPageOfType(page)!.files.test(claimed) && claimed !== 'text/plain' ? claimed : page;
 }
 
-/** Types of texts that may be a page, or its source. */
-const PAGES: Readonly<Record<string, RegExp>> = {
-  'text/html': /html|[/+]xml$|markdown|rfc822|^text\/plain$/,
-  'application/json': /json|javascript|markdown|yaml|^text\/plain$/,
-};
-export const mayBePage = (type: string, page: string): boolean => PAGES[page]?.test(type) ?? false;
+interface Page {
+  /** In words to the sender of a message. */
+  name: string;
+  types: RegExp;
+  /** Types of files that may be such a page, or its source. */
+  files: RegExp;
+}
+/** Texts that a host may send in place of a file: a login, an error, an expired link. */
+const PAGES: readonly Page[] = [
+  {
+    name: 'a web page (HTML)',
+    types: /^text\/html$|\/xhtml\+xml$/,
+    files: /html|[/+]xml$|markdown|rfc822|^text\/plain$/,
+  },
+  {
+    name: 'a text of data (JSON)',
+    types: /[/+]json$/,
+    files: /json|javascript|markdown|yaml|^text\/plain$/,
+  },
+  {
+    name: 'a text of data (XML)',
+    types: /^(?:text|application)\/(?:[\w.-]+\+)?xml$/,
+    files: /html|[/+]xml$|ms-?excel|msword|markdown|rfc822|^text\/plain$/,
+  },
+];
+
+/** Undefined for the type of other files. */
+export const findPageOfType = (type: string): Page | undefined => PAGES.find(({ types }) => types.test(type));
 const HTML =
   /^\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--[^]{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|title|script|meta)\b/i;
 

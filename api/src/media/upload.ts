@@ -7,6 +7,7 @@ import { ClientGone } from '../http/body.js';
 import { incompleteRequest } from '../http/in-flight.js';
 import { validate } from '../http/validate.js';
 import { FileTooLarge, type MediaFiles, type ReceivedFile } from './files.js';
+import { refineType } from './sniff.js';
 import { MAX_CREDIT_MS } from './transfers/pace.js';
 import type { Transfer, Transfers } from './transfers/transfers.js';
 
@@ -60,7 +61,8 @@ async function readUpload(req: IncomingMessage, files: MediaFiles, limits: Limit
     if (!form.received) throw invalid('file', 'required', 'a file part is required');
     const file = await form.received;
     if (file.size === 0) throw new Problem('empty-file');
-    return { file, filename: chooseName(form) };
+    const filename = chooseName(form);
+    return { file: { ...file, mimetype: refineType(file.mimetype, filename) }, filename };
   } catch (error) {
     // Ignores the rest of the request.
     req.unpipe(parser);

@@ -7,6 +7,7 @@ import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { extractMedia } from '../../messages/preparation.js';
 import { fitExtension } from '../filename-type.js';
 import { FileTooLarge, type MediaRow } from '../files.js';
+import { refineType } from '../sniff.js';
 import { convertFile, type ConvertDeps } from './convert.js';
 import { ACCEPT, type Fetcher } from './fetcher.js';
 import { findPage } from './page-in-place.js';
@@ -37,8 +38,9 @@ export async function finishMedia(
     ? await fetchSource({ type: content.type, ...given }, owner, deps, signal)
     : await findUpload(given.media_id, deps);
   const filename = cleanFilename(given.filename ?? '') ?? source.filename;
-  const plan = planPreparation(content.type, source.mimetype, content.audio?.voice === true);
-  const mimetype = chooseMimetype(plan, source.mimetype, given.mimetype ?? null);
+  const type = refineType(source.mimetype, given.filename ?? null);
+  const plan = planPreparation(content.type, type, content.audio?.voice === true);
+  const mimetype = chooseMimetype(plan, type, given.mimetype ?? null);
   const { row, metadata } =
     plan === null
       ? { row: source, metadata: {} }

@@ -1,12 +1,7 @@
 import type { MessageType } from '@gwk/core/resources/message';
 import { lookUpType } from '../filename-type.js';
-import { bareType, mayBePage } from '../sniff.js';
+import { bareType, findPageOfType } from '../sniff.js';
 
-/** Contents that a host may send in place of a file. */
-const PAGES: Readonly<Record<string, string>> = {
-  'text/html': 'a web page (HTML)',
-  'application/json': 'a text of data (JSON)',
-};
 const UNKNOWN_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'binary/octet-stream']);
 
 interface Promises {
@@ -22,13 +17,13 @@ export function findPage(
   sniffed: string,
   { given, type, name }: Promises,
 ): string | null {
-  const page = PAGES[sniffed];
+  const page = findPageOfType(sniffed);
   if (!page) return null;
-  const words = `the URL answered with ${page} in place of the file`;
+  const words = `the URL answered with ${page.name} in place of the file`;
   if (messageType !== 'document') return words;
   const [asked = null] = [bareType(given.mimetype), lookUpType(given.filename ?? null)].filter(isKnown);
   const promised = asked === null ? [bareType(type), lookUpType(name)].filter(isKnown) : [asked];
-  return promised.every((promise) => mayBePage(promise, sniffed)) ? null : words;
+  return promised.every((promise) => page.files.test(promise)) ? null : words;
 }
 
 const isKnown = (type: string | null): type is string => type !== null && !UNKNOWN_TYPES.has(type);
