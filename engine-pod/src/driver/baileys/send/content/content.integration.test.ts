@@ -100,7 +100,7 @@ const ROWS: Row[] = [
           'FN:Bia\\; Silva',
           'ORG:Shop\\, Ltd',
           'TEL;type=CELL:+5511999990000',
-          'TEL;type=CELL:+551133330000',
+          'TEL;type=CELL:551133330000',
         ),
       },
     },
@@ -120,7 +120,7 @@ const ROWS: Row[] = [
           'FN:Ana',
           'TEL;type=CELL;waid=5511900000002:+5511900000002',
           'TEL;type=CELL;waid=554789211988:+5547989211988',
-          'TEL;type=CELL:+551133330000',
+          'TEL;type=CELL:551133330000',
         ),
       },
     },
@@ -131,7 +131,7 @@ const ROWS: Row[] = [
     arrives: {
       contactMessage: {
         displayName: 'Bia\nTEL:1',
-        vcard: vcard('N:;Bia\\nTEL:1;;;', 'FN:Bia\\nTEL:1', 'TEL;type=CELL:+5511999990000'),
+        vcard: vcard('N:;Bia\\nTEL:1;;;', 'FN:Bia\\nTEL:1', 'TEL;type=CELL:5511999990000'),
       },
     },
     stanza: { type: 'media' },

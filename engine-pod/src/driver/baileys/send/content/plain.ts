@@ -66,14 +66,18 @@ export const renderPoll: Renderer = ({ content, secret }) => {
   };
 };
 
-/** Apps offer to write to a number with a `waid`, so only numbers with an account have one. */
+/**
+ * Apps offer to write to a number with a `waid`, so only numbers with an account have one. A plus begins a number with its
+ * country: one that has an account, or was given with a plus. Others may be national, and stay as they are.
+ */
 export function buildVcard(
   { name, phones, organization }: NonNullable<OutboundContent['contact']>,
   registered: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const lines = phones.map(readDigits).map((phone) => {
-    const id = registered.get(phone);
-    return `TEL;type=CELL${id === undefined ? '' : `;waid=${id}`}:+${phone}`;
+  const lines = phones.map((phone) => {
+    const digits = readDigits(phone);
+    const id = registered.get(digits);
+    return id === undefined ? `TEL;type=CELL:${phone}` : `TEL;type=CELL;waid=${id}:+${digits}`;
   });
   return [
     'BEGIN:VCARD',
