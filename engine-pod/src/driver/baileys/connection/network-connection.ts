@@ -1,11 +1,13 @@
 import {
   Browsers,
+  DEFAULT_CACHE_TTLS,
   getBinaryNodeChild,
   makeWASocket,
   type AuthenticationCreds,
   type BinaryNode,
   type ConnectionState,
   type GroupMetadata,
+  type PossiblyExtendedCacheStore,
   type WASocket,
   type WAVersion,
 } from '@whiskeysockets/baileys';
@@ -28,6 +30,7 @@ import {
   classifyPairingDisconnect,
   parseDisconnectError,
 } from './disconnects.js';
+import NodeCache from '../patches/replacements/node-cache.js';
 import { MediaHosts } from '../patches/media-hosts.js';
 import { refuseOtherAccounts } from '../patches/other-accounts.js';
 import { handleCalls } from '../notices/calls.js';
@@ -284,6 +287,9 @@ function openSocket(
     version: version.split('.').map(Number) as WAVersion,
     auth: { creds, keys: { get: (type, ids) => store.get(type, ids), set: (data) => store.write(data) } },
     cachedGroupMetadata: async (jid) => findGroup(jid),
+    userDevicesCache: new NodeCache({
+      stdTTL: DEFAULT_CACHE_TTLS.USER_DEVICES,
+    }) as object as PossiblyExtendedCacheStore,
     retryRequestDelayMs: 0,
     // Baileys' cache mixes received messages with sent ones and would resend both, other people's words as ours.
     enableRecentMessageCache: false,

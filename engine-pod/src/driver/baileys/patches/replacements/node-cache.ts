@@ -26,9 +26,18 @@ export default class NodeCache<T = unknown> {
     return this.get(key) !== undefined;
   }
 
+  /**
+   * Baileys asks twice for the own devices of a note to oneself, and encrypts for each device that it reads. The second
+   * read of such a key is an empty list.
+   */
   mget(keys: Key[]): Record<string, T> {
     const found = keys.map((key) => [String(key), this.get(key)] as const);
-    return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Record<string, T>;
+    const values = Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Record<string, T>;
+    for (const key of keys.filter((one, index) => keys.indexOf(one) < index && values[one] !== undefined)) {
+      const reads = [values[key], []];
+      Object.defineProperty(values, key, { get: () => reads.shift() ?? [] });
+    }
+    return values;
   }
 
   set(key: Key, value: T): boolean {

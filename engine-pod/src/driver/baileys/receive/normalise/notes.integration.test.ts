@@ -1,3 +1,4 @@
+import type { StanzaView } from '@gwk/network/control/views';
 import { numberStage, seenMeanwhile, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 /** Notes to oneself: the chat of an account with its own number. */
@@ -30,8 +31,13 @@ test.each([
   ['LID', () => stage.phone.lidJid],
   ['phone number', () => stage.phone.jid],
 ])('a note to the own %s arrives on the phone, and the API learns both ids', async (_name, own) => {
-  const { phone, number } = stage;
+  const { phone, number, network } = stage;
+  // The second one finds the devices in the cache.
+  await number.sendText(own(), 'first note');
   const { id } = await number.sendText(own(), 'note');
+  const { stanza } = await network.waitStanza({ way: 'in', tag: 'message', id });
+  const participants = (stanza.content as StanzaView[]).find(({ tag }) => tag === 'participants')!;
+  expect(participants.content).toHaveLength(1);
   expect(await phone.receives({ id, copies: true, limitMs: 20_000 })).toMatchObject({ copyOf: own() });
   expect(number.rows.names).toContainEqual({ phone: phone.number, lid: phone.lidJid });
 });
