@@ -1,3 +1,5 @@
+import type { LocalText } from './language.js';
+
 /** Stored states of an instance. The pairing operations also show `pairing`, which is not stored. */
 export const INSTANCE_STATES = [
   'pending_pair',
@@ -52,6 +54,47 @@ export const FAILURE_CODES = [
   'internal',
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/** Words for people where nothing more is known than the code. */
+export const FAILURE_TEXTS: Readonly<Record<FailureCode, LocalText>> = {
+  recipient_not_on_whatsapp: {
+    pt: 'O WhatsApp não conhece nenhuma conta com este número ou id, nem um grupo assim.',
+    en: 'WhatsApp knows no account with this number or id, and no such group.',
+  },
+  media_unavailable: {
+    pt: 'O arquivo não pôde ser obtido, verificado ou convertido.',
+    en: 'The file could not be fetched, checked or converted.',
+  },
+  not_connected: {
+    pt: 'O WhatsApp baniu o número da instância.',
+    en: 'WhatsApp has banned the number of the instance.',
+  },
+  not_paired: {
+    pt: 'A instância não está vinculada a um aparelho.',
+    en: 'The instance is not linked to a device.',
+  },
+  opted_out: {
+    pt: 'O contato pediu para não receber mensagens.',
+    en: 'The contact has opted out of messages.',
+  },
+  canceled: {
+    pt: 'A mensagem foi cancelada antes do envio, ou a instância foi excluída.',
+    en: 'The message was canceled before it was sent, or its instance was deleted.',
+  },
+  expired: {
+    pt: 'A instância ficou 15 minutos sem conexão enquanto a mensagem esperava.',
+    en: 'The instance was offline for 15 minutes while the message waited.',
+  },
+  wa_error: { pt: 'O WhatsApp recusou a mensagem.', en: 'WhatsApp refused the message.' },
+  timeout: {
+    pt: 'O WhatsApp não confirmou a mensagem em 15 minutos. Ela pode ter chegado.',
+    en: 'WhatsApp did not confirm the message within 15 minutes. It may have arrived.',
+  },
+  internal: {
+    pt: 'O conteúdo da mensagem não pôde ser lido ou montado.',
+    en: 'The content of the message could not be read or built.',
+  },
+};
 
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

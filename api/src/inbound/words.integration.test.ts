@@ -72,8 +72,8 @@ test('SAIR opts out, stores the message, and fails all queued messages in the sa
   });
   const failed = await stage.events(other, 'message.failed');
   expect(failed.map(({ data: { error } }) => error)).toEqual([
-    { code: 'opted_out', message: null },
-    { code: 'opted_out', message: null },
+    { code: 'opted_out', message: 'The contact has opted out of messages.' },
+    { code: 'opted_out', message: 'The contact has opted out of messages.' },
   ]);
   await expect(accept()).rejects.toMatchObject({ code: 'contact-opted-out' });
 });

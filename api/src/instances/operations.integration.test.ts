@@ -1,5 +1,6 @@
 import { fromPublicId } from '@gwk/core/ids/ids';
 import type { Page } from '@gwk/core/resources/common';
+import { FAILURE_TEXTS } from '@gwk/core/states';
 import type { InstanceOut } from '../resources/instance.js';
 import { toResourceName } from '@gwk/core/resources/manifest';
 import { sharedApi } from '@gwk/test/support/api/open-api';
@@ -374,7 +375,9 @@ describe('deleting', () => {
     expect(events.body.data).toEqual([
       expect.objectContaining({
         type: 'message.failed',
-        data: expect.objectContaining({ error: { code: 'canceled', message: null } }) as unknown,
+        data: expect.objectContaining({
+          error: { code: 'canceled', message: FAILURE_TEXTS.canceled.en },
+        }) as unknown,
       }),
     ]);
   });

@@ -1,6 +1,6 @@
 import type { Outcome } from '@gwk/core/protocol/engine';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
-import { canAdvance, type MessageStatus } from '@gwk/core/states';
+import { FAILURE_TEXTS, canAdvance, type MessageStatus } from '@gwk/core/states';
 import { messageEvent, toMessageSubject, type EventDraft } from '../events/emit.js';
 import type { Message } from '../generated/prisma/client.js';
 
@@ -118,7 +118,8 @@ function applyFailure(change: StatusChange, update: UpdateOf<'failed'>, now: Dat
   change.queue = 'finish';
   change.needsClaim = true;
   const subject = toMessageSubject({ ...facts, waMessageId: null });
-  change.events.push(messageEvent('message.failed', subject, at, { error: update.error }));
+  const error = { code, message: message ?? FAILURE_TEXTS[code].en };
+  change.events.push(messageEvent('message.failed', subject, at, { error }));
   return true;
 }
 

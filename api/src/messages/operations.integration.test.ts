@@ -52,6 +52,27 @@ const claim = (id: string) => {
 const ids = ({ data }: Page<{ id: string }>) => data.map(({ id }) => id);
 
 describe('messages', () => {
+  test.each([
+    ['pt', 'A mensagem foi cancelada antes do envio, ou a instância foi excluída.'],
+    ['en', 'The message was canceled before it was sent, or its instance was deleted.'],
+  ])('shows a failure in words of the language %s, unless more is known', async (language, words) => {
+    const { body } = await send(one, '5511987654321');
+    const fail = (errorMessage: string | null) =>
+      api.db.message.updateMany({
+        where: { id: fromPublicId('message', body.id)! },
+        data: { status: 'failed', failedAt: new Date(), errorCode: 'canceled', errorMessage },
+      });
+    const get = async (path: string) =>
+      client.call<MessageOut & Page<MessageOut>>('GET', path, { headers: { 'accept-language': language } });
+    await fail(null);
+    const answer = await get(`/v1/messages/${body.id}`);
+    expect(answer.body.error).toEqual({ code: 'canceled', message: words });
+    expect(answer.headers['content-language']).toBe(language);
+    expect((await get('/v1/messages')).body.data[0]!.error!.message).toBe(words);
+    await fail('the reason');
+    expect((await get(`/v1/messages/${body.id}`)).body.error!.message).toBe('the reason');
+  });
+
   test('shows an accepted message like its response, without text, with an ETag', async () => {
     const { status, body } = await send(one, '5511987654321');
     expect(status).toBe(202);

@@ -6,13 +6,14 @@ import {
   SendMessage,
 } from '@gwk/core/resources/message';
 import type { Message } from '../generated/prisma/client.js';
+import { chooseLanguage, languageHeaders } from '../http/language.js';
 import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { EDIT_TIMEOUT_MS, deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
 import { findMessage, listMessages } from './list.js';
-import { messageOut } from './view.js';
+import { localMessageOut, messageOut } from './view.js';
 
 const REPLAYED = ['Idempotent-Replayed', 'true'];
 
@@ -65,9 +66,15 @@ export const messageOperations = [
     query: MessageListQuery,
     result: pageSchema(MessageOut),
     problems: ['not-found', 'invalid-phone'],
-    async handle({ caller, query, services: { db, cursors } }) {
+    async handle({ caller, query, exchange, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/messages', query };
-      return cursors.page(list, (page) => listMessages(db, caller, query, page), messageOut);
+      const language = chooseLanguage(exchange);
+      const page = await cursors.page(
+        list,
+        (range) => listMessages(db, caller, query, range),
+        localMessageOut(language),
+      );
+      return { ...page, headers: languageHeaders(language) };
     },
   }),
 
@@ -80,9 +87,12 @@ export const messageOperations = [
     status: 200,
     result: MessageOut,
     etag: true,
-    async handle({ caller, params, services }) {
+    async handle({ caller, params, exchange, services }) {
       const row = await findMessage(services.db, caller, params['message_id']!);
-      return toAnswer(row);
+      const language = chooseLanguage(exchange);
+      const { headers, ...answer } = toAnswer(row);
+      const body = localMessageOut(language)(row);
+      return { ...answer, body, headers: [...headers!, ...languageHeaders(language)] };
     },
   }),
 

@@ -1,6 +1,7 @@
 import { toPublicId } from '@gwk/core/ids/ids';
 import { MessageOut } from '@gwk/core/resources/message';
-import { hasLeft, type FailureCode } from '@gwk/core/states';
+import type { Language } from '@gwk/core/language';
+import { FAILURE_TEXTS, hasLeft, type FailureCode } from '@gwk/core/states';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { toField } from '../database/model-columns.js';
 import { rowView, type ShownFields } from '../http/row-view.js';
@@ -35,3 +36,12 @@ export const messageOut = rowView<MessageOut, ListedMessage>(MessageOut, {
     errorCode === null ? null : { code: errorCode as FailureCode, message: errorMessage },
   scheduled_for: ({ scheduledFor }) => scheduledFor?.toISOString(),
 });
+
+/** Shows a failure in words of the language, unless more than its code is known. */
+export const localMessageOut =
+  (language: Language) =>
+  (row: ListedMessage): MessageOut => {
+    const { error, ...shown } = messageOut(row);
+    const message = error && (error.message ?? FAILURE_TEXTS[error.code][language]);
+    return { ...shown, error: error && { ...error, message } };
+  };

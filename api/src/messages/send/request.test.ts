@@ -121,6 +121,19 @@ describe('checks the common field:', () => {
     expect(check(createBody('text', {}, more))).toBe(expected);
   });
 
+  test.each<[string, RegExp]>([
+    ['120363000000000000@newsletter', /Channels/],
+    ['status@broadcast', /Status posts/],
+    ['1700000000@broadcast', /Broadcast lists/],
+    ['867051314767696@bot', /network id/],
+    ['@ana.souza', /username/],
+    ['ana_souza1', /username/],
+    ['1234567', /^invalid-phone: Invalid phone number$/],
+    ['x'.repeat(500), /^invalid-phone: Invalid phone number$/],
+  ])('names what is wrong with %s', (to, words) => {
+    expect(() => readDraft(createBody('text', {}, { to }))).toThrow(words);
+  });
+
   test('adds quote and mentions to the content, mentions as network ids', () => {
     const given = { reply_to: `msg_${'1'.repeat(32)}`, mentions: ['551188887777', '12345@lid'] };
     const { content, replyTo } = readDraft(createBody('sticker', {}, given));

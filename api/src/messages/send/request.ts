@@ -1,4 +1,5 @@
 import { fromPublicId } from '@gwk/core/ids/ids';
+import type { LocalText } from '@gwk/core/language';
 import { Problem } from '@gwk/core/problems/problems';
 import { EVERYBODY, parseRecipient, toNetworkId, type Recipient } from '@gwk/core/ids/recipients';
 import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
@@ -30,7 +31,7 @@ export function readDraft(body: unknown): Draft {
   const { instance_id, to, type, reply_to } = message;
   checkContent(message);
   const recipient = parseRecipient(to);
-  if (!recipient) throw new Problem('invalid-phone');
+  if (!recipient) throw new Problem('invalid-phone', describeRefusal(to));
   const content: OutboundContent = { type, [type]: message[type] };
   const mentions = readMentions(message.mentions ?? [], recipient);
   const replyTo = readReplyTo(reply_to ?? null);
@@ -47,6 +48,48 @@ export function readDraft(body: unknown): Draft {
     mediaId: readMediaId(content),
     prepared: !needsPreparation(content),
   };
+}
+
+/** Recipients that are no contacts and no groups. */
+const REFUSED: readonly [RegExp, LocalText][] = [
+  [
+    /@newsletter$/i,
+    {
+      pt: 'Canais (`@newsletter`) não recebem mensagens.',
+      en: 'Channels (`@newsletter`) receive no messages.',
+    },
+  ],
+  [
+    /^status@broadcast$/i,
+    { pt: 'Publicações de status não podem ser enviadas.', en: 'Status posts cannot be sent.' },
+  ],
+  [
+    /@broadcast$/i,
+    {
+      pt: 'Listas de transmissão não recebem mensagens. Envie a cada contato.',
+      en: 'Broadcast lists receive no messages. Send to each contact.',
+    },
+  ],
+  [
+    /.@[\w.-]+$/,
+    {
+      pt: 'Este id de rede não é de um contato nem de um grupo.',
+      en: 'This network id is of no contact or group.',
+    },
+  ],
+  [
+    /^@?(?=.*[a-z])[a-z0-9._]{3,35}$/i,
+    {
+      pt: 'Um nome de usuário não é um destinatário. Use o `id` do contato, de um evento dele.',
+      en: 'A username is no recipient. Use the `id` of the contact, from one of its events.',
+    },
+  ],
+];
+
+/** Names what is wrong with a recipient, if its form shows it. */
+function describeRefusal(to: string): { detail: LocalText } | undefined {
+  const [, detail] = REFUSED.find(([form]) => form.test(to)) ?? [];
+  return detail && { detail };
 }
 
 /** Checks rules across fields, which the schema cannot express. @throws Problem `invalid-message` */
