@@ -67,6 +67,13 @@ function parseOwnList({ chat, from_me }: Incoming): Recipient | null {
 
 export const isList = (chat: string): boolean => /^[0-9]{1,30}@broadcast$/.test(chat);
 
+/**
+ * Whether it becomes a message in gwk: all that contacts write, and the messages from a device of the account, except its
+ * votes and its broadcast lists.
+ */
+export const hasRow = ({ message: { from_me, vote, tap }, chat }: Arrival): boolean =>
+  !from_me || !(vote ?? tap ?? isList(chat.name));
+
 /** The name of the link that is not the chat or sender itself. */
 export function otherName({ chat, sender, link }: Arrival): Recipient | null {
   if (!link) return null;

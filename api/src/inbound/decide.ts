@@ -2,7 +2,7 @@ import { toPublicId } from '@gwk/core/ids/ids';
 import { recogniseOptOut } from '../policy/opt-out-words.js';
 import type { Policy } from '../policy/policy.js';
 import { messageEvent, type Author, type EventDraft, type MessageSubject } from '../events/emit.js';
-import { networkId, senderIds, typedText, type Arrival, type Incoming } from './arrival.js';
+import { hasRow, networkId, senderIds, typedText, type Arrival, type Incoming } from './arrival.js';
 import type { Known } from './gather.js';
 import type { Target } from './targets.js';
 import { clickedIn, replyToClick, replyToTyping, readVote, type Answer, type Vote } from './replies.js';
@@ -51,7 +51,7 @@ export function decide(arrival: Arrival, known: Known, policy: Policy | null): M
   if (known.accountId === null) return NOTHING;
   const { message } = arrival;
   if (message.is_timer_only) return NOTHING;
-  const written = { ...NOTHING, hasRow: !message.from_me, wrote: !message.from_me };
+  const written = { ...NOTHING, hasRow: hasRow(arrival), wrote: !message.from_me };
   if (message.change) return decideChange({ arrival, known, written }, message.change);
   const vote = message.vote || message.tap ? readVote(arrival, known) : null;
   if (vote) return decideVote(arrival, known, { ...written, vote });

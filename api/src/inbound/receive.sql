@@ -3,6 +3,7 @@
 -- Fields of an item (api/src/inbound/write.ts):
 --   number: its place from 1, also in the arrays of callers and in the result.
 --   has_row, wrote: it becomes a row of messages; its sender wrote.
+--   from_me: from a device of the account. Its row is an outbound message that has left.
 --   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
 --   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
 --   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used. voters: all names under
@@ -126,11 +127,15 @@ BEGIN
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     participant, list, created_at, sent_at, delivered_at, updated_at)
-  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
-    i.wa_message_id, i.participant, i.list, i.created_at, i.at, i.created_at, i.created_at
+  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id,
+    CASE WHEN i.from_me THEN 'outbound' ELSE 'inbound' END, i."to", i.type,
+    CASE WHEN i.from_me THEN 'sent' ELSE 'delivered' END, i.wa_message_id,
+    CASE WHEN NOT i.from_me THEN i.participant END, i.list, i.created_at, i.at,
+    CASE WHEN NOT i.from_me THEN i.created_at END, i.created_at
   FROM jsonb_to_recordset(items)
     AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
-      wa_message_id text, participant text, list text, created_at timestamptz, at timestamptz, has_row boolean)
+      wa_message_id text, participant text, list text, created_at timestamptz, at timestamptz, has_row boolean,
+      from_me boolean)
   WHERE i.has_row AND i.message_id = ANY (inserted);
 
   INSERT INTO message_cards (message_id, instance_id, card_sealed)

@@ -1,5 +1,5 @@
 import { linkNames } from '../contacts/contacts.js';
-import { newUuid } from '@gwk/core/ids/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import {
@@ -174,20 +174,66 @@ test('all forms of a phone number share one conversation, also with sent message
   expect(row!.conversationId).toBe(outbound.conversationId);
 });
 
-test('a message sent from the phone emits an event without a row, and does not count as written by the contact', async () => {
-  const phone = someone();
-  await receive([message(phone, { from_me: true, from: '5511900000000@s.whatsapp.net' })]);
-  expect(await rows()).toEqual([]);
-  const [event] = await events();
-  expect(event!.type).toBe('message.sent_from_device');
-  expect(event!.data).not.toHaveProperty('message_id');
-  expect(event!.data).toMatchObject({ from_me: true, chat: { id: jid(phone), phone } });
-  const { contact } = (await findContact(phone))!;
-  expect(contact.name).toBeNull();
-  const conversation = await internalApi.world.database.conversation.findFirstOrThrow({
-    where: { contactId: contact.id, instanceId: engine.instanceId },
+describe('a message written on the phone', () => {
+  const fromPhone = (chat: string, given: Partial<InboundMessage> = {}) =>
+    message(chat, { from_me: true, from: '5511900000000@s.whatsapp.net', ...given });
+  const findRow = () =>
+    internalApi.world.database.message.findFirstOrThrow({
+      where: { instanceId: engine.instanceId, direction: 'outbound' },
+    });
+
+  test('is an own message that has left, and does not count as written by the contact', async () => {
+    const phone = someone();
+    const given = fromPhone(phone);
+    await receive([given, given]);
+    expect(await rows()).toEqual([]);
+    const row = await findRow();
+    expect(row).toMatchObject({ type: 'text', status: 'sent', participant: null, deliveredAt: null });
+    const [event, ...more] = await events();
+    expect(more).toEqual([]);
+    expect(event!.type).toBe('message.sent_from_device');
+    const message_id = toPublicId('message', row.id);
+    expect(event!.data).toMatchObject({ message_id, from_me: true, chat: { id: jid(phone), phone } });
+    const { contact } = (await findContact(phone))!;
+    expect(contact.name).toBeNull();
+    const conversation = await internalApi.world.database.conversation.findFirstOrThrow({
+      where: { contactId: contact.id, instanceId: engine.instanceId },
+    });
+    expect(conversation).toMatchObject({ lastWroteAt: null, firstSentAt: null });
   });
-  expect(conversation.lastWroteAt).toBeNull();
+
+  test.each([
+    ['a contact', () => someone()],
+    ['a group', () => '120363012345678901@g.us'],
+  ])('to %s is quoted, edited, read and deleted as the own message', async (_, place) => {
+    const to = place();
+    const chat = to.includes('@') ? to : jid(to);
+    const given = fromPhone(to, { chat, text: 'Bom dia', card: 'AQID' });
+    await receive([given]);
+    const row = await findRow();
+    const quote = async () => {
+      const reply_to = toPublicId('message', row.id);
+      const id = await internalApi.accept({ instance: engine.instanceId, to, extra: { reply_to } });
+      const [claimed] = await engine.claim();
+      await engine.sent(id);
+      return claimed!.quoted;
+    };
+    const reference = { wa_message_id: given.wa_message_id, chat, from_me: true, participant: null };
+    expect(await quote()).toEqual({ ...reference, type: 'text', text: 'Bom dia', card: 'AQID' });
+    const change = (one: InboundMessage['change']) => fromPhone(to, { chat, change: one, text: null });
+    const { wa_message_id } = given;
+    await receive([change({ kind: 'edit', wa_message_id, text: 'Boa noite' })]);
+    expect(await quote()).toMatchObject({ text: 'Boa noite' });
+    await engine.report({ kind: 'receipt', wa_message_id, status: 'read', at: new Date().toISOString() });
+    expect(await findRow()).toMatchObject({ status: 'read' });
+    await receive([change({ kind: 'delete', wa_message_id })]);
+    expect(await findRow()).toMatchObject({ deletedForAll: true });
+    const message_id = toPublicId('message', row.id);
+    const told = (await events()).filter(({ data }) => data['message_id'] === message_id);
+    expect(told.map(({ type }) => type)).toEqual([
+      ...['message.sent_from_device', 'message.edited', 'message.status_updated', 'message.deleted'],
+    ]);
+  });
 });
 
 test('accepts and drops messages outside conversations', async () => {

@@ -10,7 +10,7 @@ import {
 } from '@gwk/core/resources/event-data';
 import { cleanFilename } from '@gwk/core/text/filenames';
 import { identify, type EventDraft } from '../events/emit.js';
-import { isList, networkId, type Arrival, type Incoming } from './arrival.js';
+import { hasRow, isList, networkId, type Arrival, type Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
 /** Builds the parts of events: conversation, sender and content. */
@@ -50,8 +50,7 @@ export function receivedEvent(arrival: Arrival, known: Known, reply?: MenuReply)
   const text = message.text ?? reply?.label;
   const data: ReceivedData & { reply?: MenuReply } = {
     instance_id: toPublicId('instance', instanceId),
-    // A message from another device has no id in gwk.
-    ...(!from_me && { message_id: toPublicId('message', messageId) }),
+    ...(hasRow(arrival) && { message_id: toPublicId('message', messageId) }),
     wa_message_id: message.wa_message_id,
     chat,
     from: buildSender(arrival, known),

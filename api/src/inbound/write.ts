@@ -78,6 +78,7 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, newIdOf: NewI
     created_at: new Date(parseUuidTime(messageId)),
     type: message.type,
     has_row: meaning.hasRow,
+    from_me: message.from_me,
     wrote: meaning.wrote,
     timer_s: message.timer?.seconds,
     timer_set_at: message.timer?.set_at,

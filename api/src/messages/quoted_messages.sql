@@ -1,4 +1,5 @@
--- Data of quoted messages. `event_ids`: the event that reported an inbound message. The event of an edit replaces it.
+-- Data of quoted messages. `event_ids`: the event that reported a message from a contact or from the phone. The event of an
+-- edit replaces it.
 CREATE OR REPLACE FUNCTION gwk_quoted_messages(ids uuid[], event_ids uuid[]) RETURNS TABLE (
   id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
   deleted boolean, conversation_id uuid, "to" text, group_id text, lid text, phone text, content_sealed bytea, event_sealed bytea,
@@ -16,7 +17,7 @@ BEGIN
   RETURN QUERY
   SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
     m.conversation_id, m."to", v.group_id, v.lid, v.phone, k.content_sealed,
-    CASE WHEN m.direction = 'inbound' OR m.edit_event_id IS NOT NULL THEN (
+    CASE WHEN k.message_id IS NULL OR m.edit_event_id IS NOT NULL THEN (
       SELECT e.data_sealed FROM events e
       WHERE e.id = COALESCE(m.edit_event_id, requested.event_id) AND e.instance_id = m.instance_id) END,
     d.card_sealed

@@ -36,8 +36,8 @@ interface QuotedRow extends Pick<Message, QuotedFields> {
 }
 
 /**
- * Builds quotes from stored messages. The text of an outbound message comes from its content, that of an inbound message or
- * of an edit by a phone from its event. A message whose text has been deleted has an empty text; its card is kept longer.
+ * Builds quotes from stored messages. The text of a message that gwk sent comes from its content, that of others and of an
+ * edit by a phone from its event. A message whose text has been deleted has an empty text; its card is kept longer.
  * @returns by message id, without unknown messages
  */
 export async function readQuotes(

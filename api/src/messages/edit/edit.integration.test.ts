@@ -1,3 +1,4 @@
+import { FAILURE_TEXTS } from '@gwk/core/states';
 import { fromPublicId } from '@gwk/core/ids/ids';
 import type { InstanceOut } from '../../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
@@ -173,7 +174,10 @@ test('cancels a scheduled message once, with one event', async () => {
   expect(codeOf(await edit(id))).toBe('message-not-sent');
   expect((await remove(id)).status).toBe(204);
   const { body } = await client.call<MessageOut>('GET', `/v1/messages/${id}`);
-  expect(body).toMatchObject({ status: 'failed', error: { code: 'canceled', message: null } });
+  expect(body).toMatchObject({
+    status: 'failed',
+    error: { code: 'canceled', message: FAILURE_TEXTS.canceled.pt },
+  });
   expect(await api.db.outboxEntry.findUnique({ where: { messageId: uuidOf(id) } })).toBeNull();
   expect((await remove(id)).status).toBe(204);
   const events = await client.call<{ data: { data: unknown }[] }>('GET', '/v1/events', {

@@ -51,9 +51,9 @@ export async function editMessage(
   const edit: TextEdit = { kind: 'edit', text, ...(await readReferences(services, message)) };
   const subject = await sendEdit(services, message, edit);
   const event = messageEvent('message.edited', subject, new Date(), { ...BY_US, text });
-  await storeEdit(services, id, event, async (tx) => {
-    await tx.message.update({ where: { id }, data: { editEventId: null } });
-    await replaceText(tx, services.sealer, message, text);
+  await storeEdit(services, id, event, async (tx, eventId) => {
+    const isStored = await replaceText(tx, services.sealer, message, text);
+    await tx.message.update({ where: { id }, data: { editEventId: isStored ? null : eventId } });
   });
   return findMessage(services.db, caller, id);
 }
@@ -132,19 +132,23 @@ async function readReferences(
   };
 }
 
-/** Later quotes use the stored content, so it gets the new text, unless it has been deleted. */
+/**
+ * Later quotes use the stored content, so it gets the new text.
+ * @returns false if there is none: it was deleted, or a person wrote the message on the phone
+ */
 async function replaceText(
   tx: Prisma.TransactionClient,
   sealer: Sealer,
   { id: messageId, instanceId }: Message,
   text: string,
-): Promise<void> {
+): Promise<boolean> {
   const stored = await tx.messageContent.findUnique({ where: { messageId } });
-  if (!stored) return;
+  if (!stored) return false;
   const content = JSON.parse(openContent(sealer, instanceId, stored.contentSealed)) as OutboundContent;
   const edited = JSON.stringify({ ...content, text: { ...content.text, body: text } });
   const contentSealed = new Uint8Array(sealContent(sealer, instanceId, edited));
   await tx.messageContent.updateMany({ where: { messageId }, data: { contentSealed } });
+  return true;
 }
 
 /** Stores an edit or deletion with its event in one transaction. After a deletion, another one has no effect. */
@@ -152,7 +156,7 @@ async function storeEdit(
   { db, sealer }: Services,
   id: string,
   event: EventDraft,
-  change: (tx: Prisma.TransactionClient) => Promise<void>,
+  change: (tx: Prisma.TransactionClient, eventId: string) => Promise<void>,
 ): Promise<void> {
   await db.$transaction(async (tx) => {
     // If this process stops in the middle, Postgres ends the transaction: outcomes wait for the lock of the message.
@@ -162,8 +166,8 @@ async function storeEdit(
       data: { version: { increment: 1 }, updatedAt: new Date() },
     });
     if (count === 0) return;
-    await change(tx);
-    await emit(tx, sealer, [event]);
+    const [eventId] = await emit(tx, sealer, [event]);
+    await change(tx, eventId!);
   });
 }
 

@@ -158,7 +158,7 @@ export class Inbox {
 
   async #addFile(envelope: Envelope, message: InboundMessage): Promise<InboundMessage> {
     const file = await this.#options.storeFile(envelope);
-    const card = envelope.fromMe ? null : encodeCard(envelope.content.message);
+    const card = encodeCard(envelope.content.message);
     return {
       ...message,
       ...(file && { media: file }),

@@ -36,7 +36,7 @@ export type AttemptFailure =
 
 export const MAX_BYTES = 67_108_864;
 
-/** What the message states about its file. */
+/** Facts from the message about its file. */
 export function describeFile({ mimetype, fileName, title, fileLength }: FileDescription): {
   mimetype?: string;
   filename?: string;
