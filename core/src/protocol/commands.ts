@@ -17,6 +17,8 @@ export const COMMANDS = [
   'delete',
   'react',
   'pair',
+  /** The answer to the request for a passkey, or the comparison of codes, of one pairing session. */
+  'passkey',
   'check-contact',
   'read',
   'presence',
@@ -91,6 +93,14 @@ export type OutboundEdit = {
   stanza_id: string;
   message: MessageKey;
 } & (TextEdit | { kind: 'delete' } | { kind: 'react'; emoji: string });
+
+/** Arguments of the command `passkey`. `credential`: the JSON of the assertion, which nobody stores. */
+export type PasskeyCommand = { session: string } & (
+  { kind: 'assertion'; credential: string } | { kind: 'comparison'; equal: boolean }
+);
+
+/** Error code in its reply: the session is closed, or waits for something else. */
+export const PASSKEY_NOT_AWAITED = 'passkey_not_awaited';
 
 /** Error codes in the reply of such a command. */
 export const EDIT_FAILURES = {

@@ -38,6 +38,10 @@ const OpenPairing = z.object({
   phone: z.string().nullable(),
   /** The only account that may be linked; null: any. Absent: the API is of an earlier release. */
   account: z.object({ jid: z.string(), lid: z.string().nullable() }).nullish(),
+  /** Whether a passkey of the phone may be asked for. Absent: the API is of an earlier release, and asks for none. */
+  passkeys: z.boolean().optional(),
+  /** A passkey was asked for in this session. An engine that knows nothing of it ends the session. */
+  passkey_asked: z.boolean().optional(),
 });
 export type OpenPairing = z.infer<typeof OpenPairing>;
 
@@ -370,6 +374,17 @@ const pairing = {
       }),
       z.object({
         kind: z.literal('code'),
+        code: z.string().min(1).max(20),
+        expires_in_ms: CODE_LIFE_MS,
+      }),
+      /** WebAuthn options of the network, as JSON. */
+      z.object({
+        kind: z.literal('passkey'),
+        options: z.string().min(2).max(16_384),
+        expires_in_ms: CODE_LIFE_MS,
+      }),
+      z.object({
+        kind: z.literal('passkey_code'),
         code: z.string().min(1).max(20),
         expires_in_ms: CODE_LIFE_MS,
       }),

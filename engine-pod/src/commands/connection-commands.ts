@@ -1,9 +1,20 @@
-import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/commands';
+import {
+  EDIT_FAILURES,
+  PASSKEY_NOT_AWAITED,
+  type OutboundEdit,
+  type PasskeyCommand,
+} from '@gwk/core/protocol/commands';
 import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
 import type { GroupMemberOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Connection } from '../connection/connection.js';
-import { NotAdminError, SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
+import {
+  NotAdminError,
+  PasskeyNotAwaited,
+  SendFailure,
+  type Driver,
+  type ReadMessage,
+} from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 import type { Gate } from '../sends/gate.js';
 import { cutPage } from './reply-page.js';
@@ -48,6 +59,7 @@ export class ConnectionCommands {
     restart: () => this.#options.connection.handle({ kind: 'restart' }),
     logout: async () => ({ unlinked: await this.logout() }),
     pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
+    passkey: (args: string) => this.#takePasskey(JSON.parse(args) as PasskeyCommand),
     'check-contact': async (args: string) => {
       const { phone, lid } = JSON.parse(args) as
         { phone: string; lid?: never } | { phone?: never; lid: string };
@@ -118,6 +130,13 @@ export class ConnectionCommands {
     await this.#waitForLogout();
     if (!this.#options.connection.pair(pairing))
       throw new CommandError('already-paired', 'a device is already linked');
+  }
+
+  async #takePasskey({ session, ...step }: PasskeyCommand): Promise<void> {
+    await this.#options.connection.takePasskey(session, step).catch((error: unknown) => {
+      if (!(error instanceof PasskeyNotAwaited)) throw error;
+      throw new CommandError(PASSKEY_NOT_AWAITED, 'the pairing does not wait for it');
+    });
   }
 
   #edit(kind: OutboundEdit['kind'], args: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/process/log';
 import type { InstanceState } from '@gwk/core/states';
-import type { ConnectionEvent, Driver } from '../driver/driver.js';
+import { PasskeyNotAwaited, type ConnectionEvent, type Driver, type PasskeyStep } from '../driver/driver.js';
 import {
   awaitsVersion,
   restoreMachine,
@@ -69,6 +69,12 @@ export class Connection {
     return this.#machine.pairing !== null;
   }
 
+  /** @throws PasskeyNotAwaited */
+  async takePasskey(session: string, step: PasskeyStep): Promise<void> {
+    if (this.#machine.pairing?.session !== session) throw new PasskeyNotAwaited();
+    await this.#options.driver.takePasskey(step);
+  }
+
   /** Resolves once the socket is closed, to whether the network unlinked the device. */
   async logout(): Promise<boolean> {
     // Ignore what the network reports about a device that is being unlinked.
@@ -128,10 +134,8 @@ export class Connection {
 
   #handleEvent(event: ConnectionEvent): void {
     const { pairing } = this.#machine;
-    if (pairing && (event.kind === 'qr' || event.kind === 'pairing-code')) {
-      const kind = event.kind === 'qr' ? 'qr' : 'code';
-      this.#reportPairing(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
-    }
+    const update = pairing && toUpdate(event);
+    if (update) this.#reportPairing(pairing.session, update);
     this.handle(event);
     if (event.kind === 'closed' && event.disconnect.kind === 'replaced') this.#options.replaced();
   }
@@ -152,5 +156,21 @@ export class Connection {
     if (wakeAt === null || !permitted) return;
     const delay = Math.min(MAX_TIMER_MS, Math.max(0, wakeAt - Date.now()));
     this.#timer = setTimeout(() => this.handle({ kind: 'timer' }), delay);
+  }
+}
+
+/** The update of the pairing session that an event makes. */
+function toUpdate(event: ConnectionEvent): PairingUpdate | null {
+  switch (event.kind) {
+    case 'qr':
+      return { kind: 'qr', code: event.code, expires_in_ms: event.expiresInMs };
+    case 'pairing-code':
+      return { kind: 'code', code: event.code, expires_in_ms: event.expiresInMs };
+    case 'passkey':
+      return { kind: 'passkey', options: event.options, expires_in_ms: event.expiresInMs };
+    case 'passkey-code':
+      return { kind: 'passkey_code', code: event.code, expires_in_ms: event.expiresInMs };
+    default:
+      return null;
   }
 }

@@ -82,6 +82,24 @@ describe('a pairing session', () => {
     expect(steps.at(-1)!.socket).toBe('close');
   });
 
+  test('ends at once if another engine has asked for a passkey in it', () => {
+    const asked: Input = { kind: 'pair', pairing: { ...wanted, passkey_asked: true } };
+    const { machine, steps } = run('pending_pair', [asked]);
+    expect(socketsOf(steps)).toEqual(['keep']);
+    expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'passkey_interrupted' }]);
+    expect(machine.pairing).toBeNull();
+  });
+
+  test('goes on while the engine itself waits for the passkey', () => {
+    const asked: Input = { kind: 'pair', pairing: { ...wanted, passkey_asked: true } };
+    const passkey: Input = { kind: 'passkey', options: '{}', expiresInMs: 600_000 };
+    const compare: Input = { kind: 'passkey-code', code: 'ABCD-1234', expiresInMs: 600_000 };
+    const { machine, steps } = run('pending_pair', [pair, qr, passkey, asked, compare, asked]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep', 'keep', 'keep', 'keep']);
+    expect(failuresOf(steps)).toEqual([]);
+    expect(machine.pairing).toEqual(wanted);
+  });
+
   test('ends with the device: paired, reconnected, connected', () => {
     const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
     const { machine, steps } = run('pending_pair', [pair, qr, paired, back, open]);

@@ -23,7 +23,8 @@ import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver
  * - `pending_pair`, `logged_out`, and `banned` without an end wait for an external request.
  * - A pairing session opens a socket in `pending_pair` and `logged_out`. It does not change the state until the phone
  *   has linked the device. It ends with the link, with a logout, or when the codes expire. If the socket drops
- *   meanwhile, it is reopened up to 3 times. The refusal of another account ends it in `logged_out`.
+ *   meanwhile, it is reopened up to 3 times. The refusal of another account ends it in `logged_out`. A session in which
+ *   a passkey was asked for ends with its socket.
  * - The network refused the client version: `disconnected` with a delay of a minute to an hour. Each renewal of the
  *   lease asks for another version, which ends the delay.
  * - Forbidden (lease not confirmed): no socket in any state, until permitted again.
@@ -122,6 +123,8 @@ const HANDLERS: Handlers = {
   stop: (machine, _, now) => closeSocket({ ...machine, permitted: false }, 'engine_stopped', now),
   qr: (machine) => keepState({ ...machine, failures: 0 }),
   'pairing-code': (machine) => keepState({ ...machine, failures: 0 }),
+  passkey: (machine) => keepState(machine),
+  'passkey-code': (machine) => keepState(machine),
   paired: (machine, { device }, now) => paired(machine, device, now),
   opened,
   closed: (machine, { disconnect }, now) => closed(machine, disconnect, now),
@@ -219,7 +222,13 @@ function restart(machine: Machine, now: Now): Step {
  * changed meanwhile, new codes are shown.
  */
 function pair(machine: Machine, pairing: OpenPairing): Step {
-  if (!isUnpaired(machine) || isDeepStrictEqual(machine.pairing, pairing)) return keepState(machine);
+  if (!isUnpaired(machine)) return keepState(machine);
+  const isOpen = machine.pairing?.session === pairing.session;
+  if (isOpen && isDeepStrictEqual(machine.pairing?.account, pairing.account)) return keepState(machine);
+  if (pairing.passkey_asked) {
+    const failed = { session: pairing.session, reason: 'passkey_interrupted' };
+    return { ...keepState({ ...machine, pairing: null }, isOpen ? 'close' : 'keep'), failed };
+  }
   const next = { ...machine, pairing, failures: 0, wakeAt: null };
   return keepState(next, machine.permitted ? 'reopen' : 'keep');
 }

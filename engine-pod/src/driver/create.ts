@@ -64,6 +64,7 @@ class LazyDriver implements Driver {
   }
 
   readonly logout = this.#forward('logout');
+  readonly takePasskey = this.#forward('takePasskey');
   readonly checkContact = this.#forward('checkContact');
   readonly markRead = this.#forward('markRead');
   readonly sendPresence = this.#forward('sendPresence');

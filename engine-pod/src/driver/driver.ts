@@ -42,6 +42,12 @@ export interface Driver {
   logout(): Promise<boolean>;
 
   /**
+   * Answers the request for a passkey in a pairing, or says whether the codes on both sides are equal.
+   * @throws PasskeyNotAwaited
+   */
+  takePasskey(step: PasskeyStep): Promise<void>;
+
+  /**
    * The network's ids of a phone number (digits) or LID; null when it is not on the network.
    * @throws SendFailure
    */
@@ -187,6 +193,14 @@ export class NotAdminError extends Error {
   override name = 'NotAdminError';
 }
 
+/** `credential`: the JSON of the assertion, for the network. */
+export type PasskeyStep = { kind: 'assertion'; credential: string } | { kind: 'comparison'; equal: boolean };
+
+/** The pairing does not wait for this step. */
+export class PasskeyNotAwaited extends Error {
+  override name = 'PasskeyNotAwaited';
+}
+
 /** How a connection ended. */
 export type Disconnect =
   /** `at-once`: the network asked for it (515). `slowly`: it rejects this client version (405, 409). */
@@ -209,6 +223,10 @@ export type ConnectionEvent =
   | { kind: 'qr'; code: string; expiresInMs: number }
   /** To be typed on the phone. */
   | { kind: 'pairing-code'; code: string; expiresInMs: number }
+  /** The phone requires a passkey. `options`: WebAuthn options of the network, as JSON. */
+  | { kind: 'passkey'; options: string; expiresInMs: number }
+  /** To be compared with the code on the phone. */
+  | { kind: 'passkey-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }
   | { kind: 'opened'; jid: string; lid: string | null; business_name: string | null }
   | { kind: 'closed'; disconnect: Disconnect };

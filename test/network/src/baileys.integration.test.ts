@@ -389,6 +389,17 @@ describe('pairing (engine: connection/network-connection.ts, session/credentials
     expect(other.closes).toEqual([]);
   });
 
+  it('ends the connection after the last QR code, also while the phone waits for a passkey', async () => {
+    const owner = await running.client.phone(String(++last));
+    await owner.behaves({ needsPasskey: true });
+    const codes = hold(20_000);
+    const other = new StockClient(running, undefined, { qrTimeout: 20_000 }).open();
+    others.push(other);
+    await expect(owner.scan(await other.qr())).rejects.toThrow('passkey');
+    for (let shown = 0; shown < 6; shown += 1) codes.end();
+    await until(() => other.closes.length > 0 || undefined, 'the end');
+  });
+
   it('shows the first QR code for a minute by default', () => {
     const path = createRequire(import.meta.url).resolve('@whiskeysockets/baileys');
     const source = readFileSync(path.replace(/index\.js$/, 'Socket/socket.js'), 'utf8');

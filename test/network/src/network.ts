@@ -157,8 +157,9 @@ export class Network {
   /** A client that is not linked yet may only pair. */
   #fromCandidate(connection: Connection, stanza: Node): void {
     if (stanza.tag !== 'iq') return;
-    if (!child(stanza, 'link_code_companion_reg')) return connection.send(asResult(stanza, []));
-    const answer = this.codes.take(connection, stanza);
+    const answer = child(stanza, 'link_code_companion_reg')
+      ? this.codes.take(connection, stanza)
+      : this.pairing.passkeys.take(connection, stanza);
     connection.send(asResult(stanza, answer ?? []));
   }
 

@@ -30,7 +30,8 @@ export async function recordPairing(
       await emit(tx, sealer, [instanceEvent('instance.pairing_failed', subject, new Date(), data)]);
       return false;
     }
-    await show(tx, sealer, instanceId, news);
+    // This API permits no passkeys yet, so no engine asks for one.
+    if (news.kind === 'qr' || news.kind === 'code') await show(tx, sealer, instanceId, news);
     return true;
   });
   return { open };
@@ -48,7 +49,7 @@ async function show(
   tx: Prisma.TransactionClient,
   sealer: Sealer,
   instanceId: string,
-  news: Exclude<PairingUpdate, { kind: 'failed' }>,
+  news: Extract<PairingUpdate, { kind: 'qr' | 'code' }>,
 ): Promise<void> {
   const method = news.kind === 'qr' ? 'qr' : 'code';
   const now = new Date();

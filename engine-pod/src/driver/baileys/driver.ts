@@ -14,12 +14,14 @@ import { canonicalPhone, pairNames, type LinkedNames } from '@gwk/core/ids/recip
 import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
 import {
+  PasskeyNotAwaited,
   SendFailure,
   type EncodedMessage,
   type ConnectionEvent,
   type Driver,
   type DriverContext,
   type FoundContact,
+  type PasskeyStep,
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
@@ -126,6 +128,11 @@ export class BaileysDriver implements Driver {
     await this.#inbox.waitUntilEmpty();
     await this.#forgetSession();
     return unlinked;
+  }
+
+  async takePasskey(step: PasskeyStep): Promise<void> {
+    if (!this.#connection) throw new PasskeyNotAwaited();
+    await this.#connection.takePasskey(step);
   }
 
   async checkContact(name: string): Promise<FoundContact | null> {

@@ -6,6 +6,7 @@ import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../clock.js';
 import {
+  PasskeyNotAwaited,
   SendFailure,
   type EncodedMessage,
   type ConnectionEvent,
@@ -96,6 +97,10 @@ export class SandboxDriver implements Driver {
     await this.#signal({ kind: 'check', name });
     if (parseDigits(name).endsWith(NOT_ON_NETWORK)) return null;
     return { jid: toNetworkId(name), lid: name.includes('@') ? name : null };
+  }
+
+  async takePasskey(): Promise<never> {
+    throw new PasskeyNotAwaited();
   }
 
   markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {

@@ -12,7 +12,8 @@ import type { ReceivedView } from './views.js';
 import type { ReceiptFilter, ReceivedFilter, Waiting } from './commands-look.js';
 import type { GroupChange } from '../groups/changes.js';
 import type { GroupOptions } from './commands-groups.js';
-import type { AccountOptions, AccountView } from './commands-people.js';
+import type { AssertionFaults } from '../people/authenticator.js';
+import type { AccountOptions, AccountView, PasskeyRequest } from './commands-people.js';
 import type { AnswerOf, ArgumentsOf, CommandName } from './commands.js';
 
 /** Content of a message, as JSON of the network's own message type. */
@@ -131,6 +132,11 @@ export class Person {
   scans = (code: string) => this.network.call('scan', { number: this.number, code });
   scan = this.scans;
   types = (code: string) => this.network.call('typeCode', { number: this.number, code });
+  /** The request and the code of a linking that needs the passkey. */
+  passkey = () => this.network.call('passkeyView', { number: this.number });
+  /** Answers a request with the passkey, as a browser on the network's page does. */
+  asserts = (options: PasskeyRequest, faults: AssertionFaults = {}) =>
+    this.network.call('assertPasskey', { number: this.number, options, faults });
   unlinks = (device?: number) =>
     this.network.call('unlink', { number: this.number, ...(device !== undefined && { device }) });
 

@@ -1,5 +1,6 @@
 import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
+import type { AssertionFaults } from '../people/authenticator.js';
 import { reinstall } from '../people/reinstall.js';
 import { rename } from '../people/usernames.js';
 import { unlink } from '../session/queries.js';
@@ -25,6 +26,11 @@ export interface AccountOptions {
   phoneHidden?: boolean;
   /** Number of simulated devices, including the phone. */
   devices?: number;
+}
+
+export interface PasskeyRequest {
+  challenge: string;
+  rpId: string;
 }
 
 export function viewAccount(account: Account): AccountView {
@@ -99,6 +105,24 @@ export const peopleCommands = {
     const companion = await codes.type(account, code.replace(/[^0-9A-Za-z]/g, '').toUpperCase());
     return { device: companion.id };
   },
+
+  /** What the phone shows of a linking that needs its passkey. */
+  passkeyView: ({ world, pairing }: Network, { number }: { number: string }) =>
+    pairing.passkeys.view(world.people.need(number)),
+
+  repeatPasskeyRequest: ({ world, pairing }: Network, { number }: { number: string }) => {
+    pairing.passkeys.repeat(world.people.need(number));
+    return {};
+  },
+
+  /** The phone answers a request as in a browser on the network's page. */
+  assertPasskey: (
+    { world }: Network,
+    { number, options, faults }: { number: string; options: PasskeyRequest; faults?: AssertionFaults },
+  ) => world.people.need(number).passkey.assert(options, faults),
+
+  exportPasskey: ({ world }: Network, { number }: { number: string }) =>
+    world.people.need(number).passkey.export(),
 
   /** Replaces the phone: new identity, no sessions. */
   reinstall: ({ world }: Network, { number }: { number: string }) => {

@@ -3,6 +3,7 @@ import type { PreKey, SignedPreKey } from '../signal/keys.js';
 import { lidJid, phoneJid } from '../wire/jids.js';
 import { node, type Node } from '../wire/nodes.js';
 import type { Remembered } from '../history/history.js';
+import { Authenticator } from './authenticator.js';
 import type { Handset } from './handset.js';
 
 /** A stanza that the network keeps until the companion has confirmed it. */
@@ -50,6 +51,13 @@ export interface Manners {
   addressing: 'lid' | 'pn';
   /** Requires a passkey from a device that is to be linked. */
   needsPasskey: boolean;
+  /**
+   * How a linking with a passkey goes on. `refused`: by the network. `gone`: the phone does not continue. `malformed`: it
+   * continues with a nonce that is too short. `code-differs`: it shows the code of another client.
+   */
+  passkeyEnds: 'linked' | 'refused' | 'gone' | 'malformed' | 'code-differs';
+  /** Time limit of the request for a passkey. */
+  passkeyMs: number;
   /** Whether the phone answers requests of its linked devices. */
   answersDevices: boolean;
   /** Maximum number of linked devices. */
@@ -66,6 +74,8 @@ export const GOOD_MANNERS: Manners = {
   readReceipts: true,
   addressing: 'lid',
   needsPasskey: false,
+  passkeyEnds: 'linked',
+  passkeyMs: 600_000,
   answersDevices: true,
   slots: 4,
   linksRefused: null,
@@ -74,6 +84,7 @@ export const GOOD_MANNERS: Manners = {
 
 /** A phone number on the network: its phone (device 0), further simulated devices, and linked companions. */
 export class Account {
+  #passkey?: Authenticator;
   readonly handsets = new Map<number, Handset>();
   readonly companions = new Map<number, Companion>();
   /** Phone numbers whose owner has written to this account, so that a conversation exists. */
@@ -94,6 +105,11 @@ export class Account {
     readonly lid: string,
     public name: string,
   ) {}
+
+  /** The passkey on the phone. A restart of the network makes another one. */
+  get passkey(): Authenticator {
+    return (this.#passkey ??= new Authenticator());
+  }
 
   get phone(): Handset {
     const phone = this.handsets.get(0);

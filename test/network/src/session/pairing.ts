@@ -7,7 +7,7 @@ import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
 import { readBytes, child, node, ProtocolError, seconds } from '../wire/nodes.js';
 import type { World } from '../world.js';
-import { askForPasskey, PasskeyNeeded } from './passkey.js';
+import { PasskeyNeeded, PasskeyPairing } from './passkey.js';
 import { streamError } from './stream-errors.js';
 
 /** Data that an unlinked client has sent about itself. */
@@ -32,7 +32,11 @@ export class Pairing {
   readonly #refs = new Map<string, Candidate>();
   readonly #candidates = new Map<Connection, Candidate>();
 
-  constructor(private readonly world: World) {}
+  readonly passkeys: PasskeyPairing;
+
+  constructor(private readonly world: World) {
+    this.passkeys = new PasskeyPairing(world, (...linking) => this.#admit(...linking));
+  }
 
   candidate(connection: Connection): Candidate | undefined {
     return this.#candidates.get(connection);
@@ -54,6 +58,7 @@ export class Pairing {
 
   end(connection: Connection): void {
     this.#candidates.delete(connection);
+    this.passkeys.end(connection);
     for (const [ref, candidate] of this.#refs) {
       if (candidate.connection === connection) this.#refs.delete(ref);
     }
@@ -70,10 +75,19 @@ export class Pairing {
     return this.link(account, candidate, secret);
   }
 
-  /** Phone and client sign for each other. The client must then log in as a device of the account. */
+  /** Links the client, or refuses it, or requires a passkey of it first. */
   async link(account: Account, candidate: Candidate, secret: Buffer): Promise<Companion> {
+    refuseUnlessWanted(account, candidate.connection);
+    if (account.manners.needsPasskey) {
+      this.passkeys.begin(account, candidate, secret);
+      throw new PasskeyNeeded(`${account.number} links no device without a passkey`);
+    }
+    return this.#admit(account, candidate, secret);
+  }
+
+  /** Phone and client sign for each other. The client must then log in as a device of the account. */
+  async #admit(account: Account, candidate: Candidate, secret: Buffer): Promise<Companion> {
     const { connection, identity } = candidate;
-    refuseUnlessWanted(account, connection);
     const refused = this.#refused(candidate, account.number);
     if (refused !== undefined) {
       refuse(connection, refused);
@@ -132,12 +146,8 @@ export class Pairing {
 
 /** Refuses to link a device if the network or the phone does so. */
 function refuseUnlessWanted({ number, companions, manners }: Account, connection: Connection): void {
-  const { slots, needsPasskey, linksRefused } = manners;
+  const { slots, linksRefused } = manners;
   if (companions.size >= slots) throw new SlotsTaken(`${number} has ${slots} linked devices`);
-  if (needsPasskey) {
-    askForPasskey(connection);
-    throw new PasskeyNeeded(`${number} links no device without a passkey`);
-  }
   if (linksRefused !== null) {
     refuse(connection, linksRefused);
     throw new Error(`the network links no device with ${number}`);

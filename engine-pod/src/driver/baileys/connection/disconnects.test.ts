@@ -69,11 +69,6 @@ test.each<[string, DisconnectError, Disconnect]>([
 
 test.each<[string, DisconnectError, Disconnect]>([
   [
-    'unscanned codes',
-    ending(408, {}, 'QR refs attempts ended'),
-    { kind: 'pairing-failed', reason: 'codes_unread' },
-  ],
-  [
     'a forged account signature',
     ending(500, {}, 'Failed to verify account signature'),
     { kind: 'pairing-failed', reason: 'signature_refused' },

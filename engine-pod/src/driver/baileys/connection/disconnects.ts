@@ -73,7 +73,6 @@ export const isVersionRefusal = (event: ConnectionEvent): boolean =>
 /** Classifies the end of a connection while a device is being linked. There is nothing yet that could be logged out. */
 export function classifyPairingDisconnect(error: DisconnectError, now: number): Disconnect {
   const disconnect = classifyDisconnect(error, now);
-  if (error.code === 408 && error.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');
   if (/account signature|pair success node|device-identity/i.test(error.text))
     return pairingFailed('signature_refused');
   return disconnect.kind === 'logged-out' ? pairingFailed('refused_by_the_network') : disconnect;
@@ -82,8 +81,6 @@ export function classifyPairingDisconnect(error: DisconnectError, now: number): 
 /** The reason of a refused pairing code. The network allows few codes per phone number. */
 export const classifyCodeRefusal = (code: string | undefined): string =>
   code === '429' ? 'too_many_codes' : 'code_refused';
-
-const REFS_ENDED = 'QR refs attempts ended';
 
 const pairingFailed = (reason: string): Disconnect => ({ kind: 'pairing-failed', reason });
 

@@ -1,5 +1,4 @@
 import {
-  Browsers,
   DEFAULT_CACHE_TTLS,
   getBinaryNodeChild,
   makeWASocket,
@@ -15,7 +14,7 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Clock } from '@gwk/core/clock';
 import { OTHER_ACCOUNT } from '@gwk/core/states';
 import type { Logger } from '@gwk/core/process/log';
-import type { Disconnect, ConnectionEvent } from '../../driver.js';
+import { PasskeyNotAwaited, type ConnectionEvent, type Disconnect, type PasskeyStep } from '../../driver.js';
 import { saveCredentials } from '../session/credentials.js';
 import { GroupDirectory } from '../groups/group-directory.js';
 import { GroupList } from '../groups/group-list.js';
@@ -37,9 +36,11 @@ import { handleCalls } from '../notices/calls.js';
 import { storeGroupChanges } from '../notices/group-changes.js';
 import { storeUsernames } from '../notices/usernames.js';
 import type { NetworkRoute } from './network-route.js';
+import { PasskeyCeremony } from './passkey-ceremony.js';
 import { NoticeReporter, type NoticeServices } from '../notices/reporter.js';
 import { useConversationTransactions } from '../patches/conversation-transactions.js';
 import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored-stanzas.js';
+import { BROWSER, QR_MS, QrCodes } from '../patches/qr-codes.js';
 import { preventUntypedPresence } from '../patches/untyped-presence.js';
 import { WriteGuard } from '../patches/write-guard.js';
 import { Typing } from '../send/typing.js';
@@ -60,7 +61,6 @@ export interface NetworkConnectionOptions extends Omit<ReceivePipelineOptions, '
   clock: Clock;
 }
 
-const QR_MS = 20_000;
 /** A pairing code is valid as long as the six references that the network gives. */
 const CODE_MS = 6 * QR_MS;
 /** Longest time to open the socket. */
@@ -71,7 +71,6 @@ const SOCKET_TIMINGS = {
   connectTimeoutMs: 0,
   defaultQueryTimeoutMs: 10_000,
   keepAliveIntervalMs: 20_000,
-  qrTimeout: QR_MS,
 };
 /** A connection without a frame for 30 s is dead, because pings are answered more often. */
 const UNRESPONSIVE_MS = 30_000;
@@ -103,6 +102,8 @@ export class NetworkConnection {
   #isOpen = false;
   #isPaired = false;
   #codeRequested = false;
+  readonly #codes: QrCodes;
+  #passkey: PasskeyCeremony | undefined;
 
   constructor(options: NetworkConnectionOptions) {
     this.#options = options;
@@ -128,7 +129,13 @@ export class NetworkConnection {
     useConversationTransactions(this.socket, options.store);
     pipeline.attach(this.socket);
     this.socket.ws.on('frame', () => (this.#lastFrameAt = this.#clock.now()));
-    this.socket.ws.on('CB:notification,type:passkey_prologue_request', () => this.#failForPasskey());
+    this.#codes = new QrCodes(this.socket, {
+      creds: options.creds,
+      clock: this.#clock,
+      show: (code) => this.#showCode(code),
+      ended: () => this.#end({ kind: 'pairing-failed', reason: 'codes_unread' }),
+    });
+    this.#preparePasskey();
     this.socket.ev.on('creds.update', () => this.#saveCredentials());
     this.socket.ev.on('connection.update', (update) => this.#handleUpdate(update));
     this.#watchFrames();
@@ -149,9 +156,17 @@ export class NetworkConnection {
     this.#closing.abort();
     this.#stopWatching();
     this.typing.close();
+    this.#codes.stop();
+    this.#passkey?.close();
     this.#guard.sever();
     // Ends Baileys' timers and listeners; the socket is already closed.
     void this.socket.end(undefined).catch(() => undefined);
+  }
+
+  /** @throws PasskeyNotAwaited */
+  async takePasskey(step: PasskeyStep): Promise<void> {
+    if (!this.#passkey) throw new PasskeyNotAwaited();
+    await this.#passkey.take(step);
   }
 
   /** Ends the connection from this side and reports it. */
@@ -180,7 +195,6 @@ export class NetworkConnection {
 
   #handleUpdate(update: Partial<ConnectionState>): void {
     if (this.#closing.signal.aborted) return;
-    if (update.qr !== undefined) this.#showCode(update.qr);
     if (update.isNewLogin) this.#paired();
     if (update.connection === 'open') this.#opened();
     if (update.connection === 'close') this.#end(this.#classifyClose(update.lastDisconnect?.error));
@@ -222,6 +236,8 @@ export class NetworkConnection {
   #paired(): void {
     const { creds, emit } = this.#options;
     this.#isPaired = true;
+    this.#codes.stop();
+    this.#passkey?.close();
     const { me, platform } = creds;
     const { jid, lid } = getOwnIds(creds);
     emit({
@@ -235,10 +251,19 @@ export class NetworkConnection {
     });
   }
 
-  /** The phone requires a passkey, which this device cannot show. Further codes would be useless. */
-  #failForPasskey(): void {
-    if (this.#options.pairing === null || this.#isPaired) return;
-    this.#end({ kind: 'pairing-failed', reason: 'passkey_required' });
+  /** The phone may require a passkey. Without permission to ask for it, further codes would be useless. */
+  #preparePasskey(): void {
+    const { pairing, creds, emit } = this.#options;
+    if (pairing === null) return;
+    const { ws } = this.socket;
+    ws.on('CB:notification,type:passkey_prologue_request', () => {
+      this.#codes.stop();
+      if (!pairing.passkeys && !this.#isPaired)
+        this.#end({ kind: 'pairing-failed', reason: 'passkey_required' });
+    });
+    if (!pairing.passkeys) return;
+    const fail = (reason: string): void => this.#end({ kind: 'pairing-failed', reason });
+    this.#passkey = new PasskeyCeremony({ socket: this.socket, creds, clock: this.#clock, emit, fail });
   }
 
   #opened(): void {
@@ -267,8 +292,13 @@ export class NetworkConnection {
 
   #end(disconnect: Disconnect): void {
     if (this.#closing.signal.aborted) return;
+    const isInterrupted = disconnect.kind === 'dropped' && this.#passkey?.isUnderWay === true;
     this.close();
-    this.#options.emit({ kind: 'closed', disconnect });
+    // A new connection would know nothing of the passkey that the phone waits for.
+    const end: Disconnect = isInterrupted
+      ? { kind: 'pairing-failed', reason: 'passkey_interrupted' }
+      : disconnect;
+    this.#options.emit({ kind: 'closed', disconnect: end });
   }
 }
 
@@ -294,7 +324,7 @@ function openSocket(
     // Baileys' cache mixes received messages with sent ones and would resend both, other people's words as ours.
     enableRecentMessageCache: false,
     logger: createBaileysLogger(log),
-    browser: Browsers.ubuntu('Chrome'),
+    browser: BROWSER,
     syncFullHistory: false,
     markOnlineOnConnect: false,
     emitOwnEvents: false,

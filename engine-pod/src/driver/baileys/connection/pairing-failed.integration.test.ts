@@ -1,6 +1,5 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
-import { HeldTimers } from '@gwk/network/testing/held-timers';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
 import { SimulatedInstance, QR } from '@gwk/test/support/engine/simulated-instance';
@@ -113,19 +112,14 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
 test.each(['qr', 'code'] as const)(
   'by %s: fails after the codes expire when the phone has no free slot',
   async (method) => {
-    const codes = new HeldTimers(20_000);
-    try {
-      const { phone, number, code } = await beginning(impatient, method);
-      await phone.behaves({ slots: 0 });
-      await expect(links(phone, method, code)).rejects.toThrow('has 0 linked devices');
-      expect(number.events.map(({ kind }) => kind)).not.toContain('closed');
-      codes.end();
-      const how = { kind: 'pairing-failed', reason: 'codes_unread' };
-      expect((await number.happens('closed')).disconnect).toEqual(how);
-      await leavesNothing(number);
-    } finally {
-      codes.restore();
-    }
+    const { phone, number, code } = await beginning(impatient, method);
+    await phone.behaves({ slots: 0 });
+    await expect(links(phone, method, code)).rejects.toThrow('has 0 linked devices');
+    expect(number.events.map(({ kind }) => kind)).not.toContain('closed');
+    number.clock.advance(20_000);
+    const how = { kind: 'pairing-failed', reason: 'codes_unread' };
+    expect((await number.happens('closed')).disconnect).toEqual(how);
+    await leavesNothing(number);
   },
 );
 
