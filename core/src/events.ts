@@ -19,6 +19,7 @@ export const EVENTS = {
   'message.deleted': ordinary,
   'message.reaction': ordinary,
   'instance.qr': { filterable: true, byDefault: false },
+  'instance.passkey_requested': { filterable: true, byDefault: false },
   'instance.pairing_failed': { filterable: true, byDefault: false },
   'instance.paired': ordinary,
   'instance.connected': ordinary,

@@ -39,6 +39,9 @@ describeChart('the console', () => {
     });
     const lenient = settingsOf({ ...MINIMAL_VALUES, console: { adminMfa: false } });
     expect(lenient).toMatchObject({ GWK_API_CONSOLE_ADMIN_MFA: 'off' });
+    expect(settingsOf(MINIMAL_VALUES)).toMatchObject({ GWK_API_PAIRING_PASSKEYS: 'off' });
+    const passkeys = settingsOf({ ...MINIMAL_VALUES, pairing: { passkeys: true } });
+    expect(passkeys).toMatchObject({ GWK_API_PAIRING_PASSKEYS: 'on' });
     const ingress = { enabled: true, hosts: ['api.example.com'] };
     expect(settingsOf({ ...MINIMAL_VALUES, ingress })).not.toHaveProperty('GWK_API_CONSOLE_URL');
     const off = settingsOf({ ...MINIMAL_VALUES, console: { enabled: false } });

@@ -13,6 +13,7 @@ export interface AccountChange {
   limits?: LimitChange | undefined;
   suspended?: boolean | undefined;
   namespaces?: readonly string[] | undefined;
+  passkeys?: boolean | undefined;
 }
 
 /** A change that the person can correct. */
@@ -90,7 +91,10 @@ interface Step {
 }
 
 /** The changes, in the order of the audit log. */
-function listSteps(row: Account, { name, limits = {}, suspended, namespaces }: AccountChange): Step[] {
+function listSteps(
+  row: Account,
+  { name, limits = {}, suspended, namespaces, passkeys }: AccountChange,
+): Step[] {
   const steps: Step[] = [];
   if (name !== undefined && name !== row.name)
     steps.push({ action: 'rename', detail: { name, former: row.name }, data: { name } });
@@ -102,7 +106,12 @@ function listSteps(row: Account, { name, limits = {}, suspended, namespaces }: A
       data: { suspendedAt: suspended ? new Date() : null },
     });
   if (namespaces !== undefined) steps.push(...listNamespaceSteps(row, namespaces));
-  return steps;
+  return [...steps, ...listPasskeySteps(row, passkeys)];
+}
+
+function listPasskeySteps(row: Account, passkeys: boolean | undefined): Step[] {
+  if (passkeys === undefined || passkeys === row.passkeys) return [];
+  return [{ action: passkeys ? 'allow-passkeys' : 'forbid-passkeys', data: { passkeys } }];
 }
 
 function listNamespaceSteps(row: Account, namespaces: readonly string[]): Step[] {

@@ -1,6 +1,7 @@
 import { toPublicId } from '@gwk/core/ids/ids';
 import type { WebhookEndpointOut } from '../resources/webhook.js';
 import { sharedApi } from '@gwk/test/support/api/open-api';
+import { Authenticator } from '@gwk/network/people/authenticator';
 import { OPERATIONS } from '../public-api/operations.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
@@ -34,6 +35,7 @@ const PHONE = '5511987654321';
 const at = () => `/v1/instances/${instance}`;
 let endpoint: string;
 let engine: FakeEngine;
+let pairingSession: string;
 const hook = () => `/v1/webhook-endpoints/${endpoint}`;
 
 async function createInstance() {
@@ -51,10 +53,28 @@ async function createEndpoint() {
 async function pair() {
   engine = await api.engine(instance);
   engine.handlers.pair = async ({ session }) => {
+    pairingSession = session as string;
     await engine.showQr(session as string, 'qr-1');
     return {};
   };
   return client.call('POST', `${at()}/pairing`);
+}
+/** The phone asks for its passkey, and then shows a code. */
+const authenticator = new Authenticator();
+async function answerPasskey() {
+  await api.db.pairingSession.updateMany({ data: { passkeys: true } });
+  const options = { challenge: 'AAAA', rpId: 'whatsapp.com' } as const;
+  const news = { kind: 'passkey', options, expires_in_ms: 60_000 } as const;
+  await engine.call('pairing', { session: pairingSession, news });
+  engine.handlers.passkey = () => ({});
+  return client.call('POST', `${at()}/pairing/passkey`, {
+    body: { credential: authenticator.assert(options) },
+  });
+}
+async function confirmPasskey() {
+  const news = { kind: 'passkey_code', code: 'ABCD-1234', expires_in_ms: 60_000 } as const;
+  await engine.call('pairing', { session: pairingSession, news });
+  return client.call('POST', `${at()}/pairing/passkey/confirm`);
 }
 async function restart() {
   await engine.connect();
@@ -70,6 +90,8 @@ const BY_KEY: [operation: string, action: string, call: () => Promise<{ status: 
   ['createInstance', 'instance.create', createInstance],
   ['updateInstance', 'instance.update', () => client.call('PATCH', at(), { body: { name: 'filial' } })],
   ['startPairing', 'instance.pair', pair],
+  ['answerPasskey', 'instance.answer-passkey', answerPasskey],
+  ['confirmPasskey', 'instance.confirm-passkey', confirmPasskey],
   ['restartInstance', 'instance.restart', restart],
   ['logoutInstance', 'instance.logout', logout],
   ['createWebhookEndpoint', 'webhook.create', createEndpoint],
@@ -111,6 +133,8 @@ const BY_COMMAND: [action: string, args: () => string[]][] = [
   ['account.limits', () => ['account', 'limits', 'acme', '--max-instances', '7']],
   ['account.suspend', () => ['account', 'suspend', 'acme']],
   ['account.resume', () => ['account', 'resume', 'acme']],
+  ['account.allow-passkeys', () => ['account', 'allow-passkeys', 'acme']],
+  ['account.forbid-passkeys', () => ['account', 'forbid-passkeys', 'acme']],
   ['account.allow-namespace', () => ['account', 'allow-namespace', 'acme', 'shop']],
   ['account.forbid-namespace', () => ['account', 'forbid-namespace', 'acme', 'shop']],
   ['key.create', () => ['key', 'create', '--account', 'acme', '--scopes', 'all']],

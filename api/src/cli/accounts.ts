@@ -88,6 +88,20 @@ function registerChanges(account: Command): void {
       );
   }
 
+  for (const [verb, passkeys] of [
+    ['allow-passkeys', true],
+    ['forbid-passkeys', false],
+  ] as const) {
+    account
+      .command(`${verb} <name>`)
+      .description(
+        `${passkeys ? 'link' : 'do not link'} phones that require a passkey; GWK_API_PAIRING_PASSKEYS must be on, too`,
+      )
+      .action((name: string) =>
+        printChange(`account ${verb}`, (tx) => change(tx, name, () => ({ passkeys }))),
+      );
+  }
+
   for (const [verb, allowed] of [
     ['allow-namespace', true],
     ['forbid-namespace', false],
@@ -145,6 +159,7 @@ function shown(row: AccountWithUsage) {
       event_bytes: Number(usage?.eventBytes ?? 0),
     },
     namespaces: row.namespaces,
+    passkeys: row.passkeys,
     suspended_at: row.suspendedAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
   };

@@ -104,6 +104,11 @@ export const apiSettings = {
     types.origins().default([]),
     'Origins (separated by commas) from which the console may send requests, in addition to those of GWK_API_BASE_URL and GWK_API_CONSOLE_URL.',
   ),
+  passkeys: setting(
+    'GWK_API_PAIRING_PASSKEYS',
+    types.flag().default(false),
+    'Link phones that require a passkey, for accounts that `gwk account allow-passkeys` allows it. With `off` such a pairing ends with `passkey_required`. The chart sets it (`pairing.passkeys`).',
+  ),
   adminMfa: setting(
     'GWK_API_CONSOLE_ADMIN_MFA',
     types.flag().default(false),

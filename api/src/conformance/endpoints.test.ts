@@ -18,6 +18,8 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['GET', `${I}/policy`, 'instances:read', 200],
   ['POST', `${I}/pairing`, 'instances:write', 200],
   ['GET', `${I}/pairing`, 'instances:read or instances:write', 200],
+  ['POST', `${I}/pairing/passkey`, 'instances:write', 200],
+  ['POST', `${I}/pairing/passkey/confirm`, 'instances:write', 200],
   ['GET', `${I}/pairing/stream`, 'instances:read or instances:write', 200],
   ['POST', `${I}/sandbox/inbound`, 'messages:send', 200],
   ['GET', `${I}/health`, 'instances:read', 200],

@@ -25,9 +25,7 @@ let account: TestAccount;
 let client: ApiClient;
 let ids: World['ids'];
 
-beforeAll(async () => {
-  api = await sharedApi();
-});
+beforeAll(async () => void (api = await sharedApi()));
 beforeEach(async () => {
   account = await api.account();
   world = await makeWorld(api, account);
@@ -227,6 +225,10 @@ const CASES: Record<Exclude<ProblemCode, ConsoleProblemCode>, { when: string; pr
       await engine.connect();
       return post(instancePath('/pairing'));
     },
+  },
+  'passkey-not-awaited': {
+    when: 'the pairing waits for no passkey',
+    provoke: () => post(instancePath('/pairing/passkey/confirm')),
   },
   'pairing-failed': {
     when: 'the network refuses pairing',

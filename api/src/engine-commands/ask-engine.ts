@@ -13,6 +13,7 @@ export const DEADLINES = {
   presence: 5_000,
   groups: 10_000,
   group: 10_000,
+  passkey: 12_000,
 } as const satisfies Partial<Record<CommandName, number>>;
 
 /** Time of an operation for reads and writes in addition to the deadline. */

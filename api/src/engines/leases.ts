@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Batcher } from '../platform/batcher.js';
 import { resolvePolicy, type PolicyOverrides } from '../policy/policy.js';
 import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
-import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
 import { openCommandKey } from '../engine-commands/commands.js';
 import { writeStates } from '../instances/state/write.js';
@@ -10,7 +9,7 @@ import { isRolledBack } from '../database/grouping.js';
 import type { InternalDeps } from './dependencies.js';
 import { fence, leaseArrays, type EngineCaller } from '../fencing/fence.js';
 import { RefusalError, type LeaseRefusal } from '../fencing/refusal.js';
-import { toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
+import { describeSession, toOpenPairing, type OpenPairingRow } from '../instances/pairing/sessions.js';
 import type { RedisUsers } from './redis-users.js';
 
 type RenewItem = LeaseIdentity & Pick<EngineCaller, 'instanceId'>;
@@ -116,15 +115,7 @@ export class Leases {
         reconnect_count: row.reconnectCount,
         reconnect_at: iso(row.reconnectAt),
       },
-      pairing:
-        pairing?.state === 'pairing'
-          ? toOpenPairing(this.deps.sealer, row.id, {
-              ...row,
-              session: pairing.id,
-              method: pairing.method as PairingMethod,
-              phone_sealed: pairing.phoneSealed,
-            })
-          : null,
+      pairing: pairing && describeSession(this.deps.sealer, pairing, row),
       unlink: row.unlinkId,
       ...this.#resolveTerms(row.policy as PolicyOverrides, row.account.policy as PolicyOverrides),
       redis,
@@ -144,7 +135,8 @@ export class Leases {
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
       SELECT r.place::integer, r.refusal, i.id, i.policy AS instance_policy, a.policy AS account_policy,
-        i.unlink_id, i.on_other_account AS "onOtherAccount", i.last_jid AS "lastJid", i.last_lid AS "lastLid", p.id AS session, p.method, p.phone_sealed
+        i.unlink_id, i.on_other_account AS "onOtherAccount", i.last_jid AS "lastJid", i.last_lid AS "lastLid",
+        p.id AS session, p.method, p.phone_sealed, p.passkeys, p.passkey_count
       FROM unnest(gwk_renew_leases(${leaseArrays(items)}, ${this.deps.config.leaseMs}::integer),
         ${items.map((item) => item.instanceId)}::uuid[])
         WITH ORDINALITY AS r(refusal, instance_id, place)

@@ -14,6 +14,8 @@ const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   updateInstance: 'works',
   deleteInstance: 'works',
   startPairing: 'refused',
+  answerPasskey: 'refused',
+  confirmPasskey: 'refused',
   logoutInstance: 'works',
   restartInstance: 'works',
   markRead: 'refused',

@@ -13,7 +13,6 @@ import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { ANSWER_MS, openSession, type Asked } from '../instances/pairing/open.js';
-import { restrictAccount } from '../instances/pairing/sessions.js';
 import { isOpen } from '../instances/pairing/view.js';
 import { readPairings, type PairingState } from '../instances/pairing/watch.js';
 import { projectResource } from '../instances/projection.js';
@@ -112,13 +111,13 @@ async function pairForCluster(
 
 /** A paired instance gets no session; its state shows it. */
 async function openFor(deps: InternalDeps, row: Instance, asked: Asked): Promise<void> {
-  const { database: db, sealer, live } = deps;
+  const { database: db, sealer, config, live } = deps;
   const { id, accountId } = row;
   try {
-    const session = await openSession({ db, sealer }, id, asked);
+    const pairing = await openSession({ db, sealer, config }, id, { ...asked, owner: null });
     await audit(db, { actor: 'cluster', accountId, action: 'instance.pair', subject: id });
     // An engine that starts later, or misses the command, finds the session with its lease.
-    void live.ask(row, 'pair', { session, ...asked, account: restrictAccount(row) }, ANSWER_MS);
+    void live.ask(row, 'pair', pairing, ANSWER_MS);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'already-paired') throw error;
   }

@@ -29,11 +29,16 @@ export function pairingJob({ db }: JobDependencies): Job {
       const exchanged = row!.amount;
       const shown = await db.$executeRaw`
         UPDATE pairing_sessions SET code_sealed = NULL WHERE code_sealed IS NOT NULL AND expires_at <= now()`;
+      const asked = await db.$executeRaw`
+        UPDATE pairing_sessions SET passkey_sealed = NULL
+        WHERE passkey_sealed IS NOT NULL AND passkey_expires_at <= now()`;
       const closed = await db.$executeRaw`
         UPDATE pairing_sessions
-        SET state = 'closed', error = 'engine_silent', code_sealed = NULL, phone_sealed = NULL, updated_at = now()
-        WHERE state = 'pairing' AND updated_at <= now() - make_interval(mins => ${SILENT_MINUTES}::integer)`;
-      return { amount: exchanged + shown + closed, more: exchanged === GROUP };
+        SET state = 'closed', error = 'engine_silent', code_sealed = NULL, phone_sealed = NULL, passkey_sealed = NULL,
+          updated_at = now()
+        WHERE state = 'pairing'
+          AND greatest(updated_at, passkey_expires_at) <= now() - make_interval(mins => ${SILENT_MINUTES}::integer)`;
+      return { amount: exchanged + shown + asked + closed, more: exchanged === GROUP };
     },
   };
 }

@@ -10,6 +10,7 @@ import { liveOperations } from '../live/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../instances/health.js';
 import { pairingOperations } from '../instances/pairing/operations.js';
+import { passkeyPairingOperations } from '../instances/pairing/passkey.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import { accountOperations } from '../console/account.js';
 import { accountPolicyOperations } from '../console/account-policy.js';
@@ -50,6 +51,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...interactiveStatusOperations,
   ...policyOperations,
   ...pairingOperations,
+  ...passkeyPairingOperations,
   ...liveOperations,
   ...inboundOperations,
   ...optOutOperations,

@@ -15,6 +15,7 @@ const EXPLAINED: Record<EventType, true> = {
   'message.deleted': true,
   'message.reaction': true,
   'instance.qr': true,
+  'instance.passkey_requested': true,
   'instance.pairing_failed': true,
   'instance.paired': true,
   'instance.connected': true,

@@ -102,6 +102,10 @@ export const PROBLEM_DETAILS = {
     pt: 'A instância já está pareada; desconecte-a antes.',
     en: 'The instance is already paired; log it out first.',
   },
+  'passkey-not-awaited': {
+    pt: 'O pareamento não espera por isto agora.',
+    en: 'The pairing does not wait for this now.',
+  },
   'pairing-failed': {
     pt: 'A rede recusou o pareamento.',
     en: 'The network refused the pairing.',

@@ -170,6 +170,12 @@ export const PROBLEMS = {
     when: 'The request starts a pairing, but the instance is already paired, or banned.',
     then: 'Log the instance out first.',
   },
+  'passkey-not-awaited': {
+    status: 409,
+    title: 'No passkey awaited',
+    when: 'The pairing does not wait for this: no passkey was asked for, it was answered already, the codes are not known yet, or the request has expired. Also if passkeys are off.',
+    then: 'Read the pairing. `passkey` shows what it waits for.',
+  },
   'pairing-failed': {
     status: 502,
     title: 'Pairing refused',

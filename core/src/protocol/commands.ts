@@ -94,7 +94,7 @@ export type OutboundEdit = {
   message: MessageKey;
 } & (TextEdit | { kind: 'delete' } | { kind: 'react'; emoji: string });
 
-/** Arguments of the command `passkey`. `credential`: the JSON of the assertion, which nobody stores. */
+/** Arguments of the command `passkey`. `credential`: the JSON of the assertion, which nobody stores or logs. */
 export type PasskeyCommand = { session: string } & (
   { kind: 'assertion'; credential: string } | { kind: 'comparison'; equal: boolean }
 );

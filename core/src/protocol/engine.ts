@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLIENT_VERSION } from '../client-version.js';
-import { PAIRING_METHODS } from '../resources/pairing.js';
+import { PAIRING_METHODS, PasskeyOptions } from '../resources/pairing.js';
 import { Notice } from './notices.js';
 import { InboundMessage, messageCard, time, Timer, uuid } from './inbound.js';
 import { Username } from '../resources/common.js';
@@ -377,12 +377,7 @@ const pairing = {
         code: z.string().min(1).max(20),
         expires_in_ms: CODE_LIFE_MS,
       }),
-      /** WebAuthn options of the network, as JSON. */
-      z.object({
-        kind: z.literal('passkey'),
-        options: z.string().min(2).max(16_384),
-        expires_in_ms: CODE_LIFE_MS,
-      }),
+      z.object({ kind: z.literal('passkey'), options: PasskeyOptions, expires_in_ms: CODE_LIFE_MS }),
       z.object({
         kind: z.literal('passkey_code'),
         code: z.string().min(1).max(20),

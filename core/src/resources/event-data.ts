@@ -171,6 +171,7 @@ export const QrData = z.object({
   code: z.string().optional(),
   expires_in_s: z.int().min(0),
 });
+export const PasskeyRequestedData = z.object({ ...ABOUT_INSTANCE, expires_in_s: z.int().min(0) });
 export const PairingFailedData = z.object({ ...ABOUT_INSTANCE, reason: z.string(), detail: z.string() });
 export const PairedData = z.object({
   ...ABOUT_INSTANCE,
@@ -263,6 +264,7 @@ export const EVENT_DATA = {
   'message.deleted': DeletedData,
   'message.reaction': ReactionData,
   'instance.qr': QrData,
+  'instance.passkey_requested': PasskeyRequestedData,
   'instance.pairing_failed': PairingFailedData,
   'instance.paired': PairedData,
   'instance.connected': ConnectedData,

@@ -92,7 +92,11 @@ describe('a pairing session', () => {
 
   test('goes on while the engine itself waits for the passkey', () => {
     const asked: Input = { kind: 'pair', pairing: { ...wanted, passkey_asked: true } };
-    const passkey: Input = { kind: 'passkey', options: '{}', expiresInMs: 600_000 };
+    const passkey: Input = {
+      kind: 'passkey',
+      options: { challenge: 'AA', rpId: 'whatsapp.com' },
+      expiresInMs: 600_000,
+    };
     const compare: Input = { kind: 'passkey-code', code: 'ABCD-1234', expiresInMs: 600_000 };
     const { machine, steps } = run('pending_pair', [pair, qr, passkey, asked, compare, asked]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep', 'keep', 'keep', 'keep']);

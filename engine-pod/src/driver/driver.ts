@@ -14,6 +14,7 @@ import type { LinkedNames } from '@gwk/core/ids/recipients';
 import type { Logger } from '@gwk/core/process/log';
 import type { GroupDetailsOut, GroupOut } from '@gwk/core/resources/group';
 import type { Presence } from '@gwk/core/resources/live';
+import type { PasskeyOptions } from '@gwk/core/resources/pairing';
 import type { ReceiptFields, SentFields } from '@gwk/core/resources/message';
 import type { FailureCode } from '@gwk/core/states';
 
@@ -223,8 +224,8 @@ export type ConnectionEvent =
   | { kind: 'qr'; code: string; expiresInMs: number }
   /** To be typed on the phone. */
   | { kind: 'pairing-code'; code: string; expiresInMs: number }
-  /** The phone requires a passkey. `options`: WebAuthn options of the network, as JSON. */
-  | { kind: 'passkey'; options: string; expiresInMs: number }
+  /** The phone requires a passkey. `options`: WebAuthn options of the network. */
+  | { kind: 'passkey'; options: PasskeyOptions; expiresInMs: number }
   /** To be compared with the code on the phone. */
   | { kind: 'passkey-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }

@@ -20,6 +20,7 @@ CREATE TABLE "accounts" (
     "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
     "suspended_at" TIMESTAMPTZ(3),
     "requires_mfa" BOOLEAN NOT NULL DEFAULT false,
+    "passkeys" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
@@ -336,6 +337,12 @@ CREATE TABLE "pairing_sessions" (
     "code_sealed" BYTEA,
     "qr_count" INTEGER NOT NULL DEFAULT 0,
     "expires_at" TIMESTAMPTZ(3),
+    "passkeys" BOOLEAN NOT NULL DEFAULT false,
+    "passkey_sealed" BYTEA,
+    "passkey_count" INTEGER NOT NULL DEFAULT 0,
+    "passkey_expires_at" TIMESTAMPTZ(3),
+    "owner" TEXT,
+    "owner_address" TEXT,
     "error" TEXT,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP
 );

@@ -25,6 +25,7 @@ export const SEALED: readonly SealedColumn[] = [
   },
   { table: 'pairing_sessions', column: 'phone_sealed', key: INSTANCE, scope: 't.instance_id' },
   { table: 'pairing_sessions', column: 'code_sealed', key: INSTANCE, scope: 't.instance_id' },
+  { table: 'pairing_sessions', column: 'passkey_sealed', key: INSTANCE, scope: 't.instance_id' },
   {
     table: 'expiring_codes',
     column: 'replacement_sealed',

@@ -225,6 +225,7 @@ test.each(WATCHERS)('%s reads no code from the stream, but state and time left',
       state: 'pairing',
       qr: null,
       pairing_code: null,
+      passkey: null,
       expires_in_s: expect.any(Number) as number,
       error: null,
     });

@@ -8,7 +8,7 @@ import type { Database } from '../../database/database.js';
 import { fence, inOrder, type EngineCaller } from '../../fencing/fence.js';
 import { RefusalError } from '../../fencing/refusal.js';
 import { pairingFailure } from './reasons.js';
-import { closeSession, sealCode } from './sessions.js';
+import { closeSession, sealCode, sealPasskey } from './sessions.js';
 
 /** Records an engine's pairing update: a code with its event, or the end of the session. Updates of earlier sessions are ignored. */
 export async function recordPairing(
@@ -30,8 +30,8 @@ export async function recordPairing(
       await emit(tx, sealer, [instanceEvent('instance.pairing_failed', subject, new Date(), data)]);
       return false;
     }
-    // This API permits no passkeys yet, so no engine asks for one.
     if (news.kind === 'qr' || news.kind === 'code') await show(tx, sealer, instanceId, news);
+    else await showPasskey(tx, sealer, instanceId, news);
     return true;
   });
   return { open };
@@ -69,6 +69,32 @@ async function show(
   const draft = instanceEvent('instance.qr', { accountId, instanceId }, now, data);
   const [id] = await emit(tx, sealer, [draft]);
   await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
+}
+
+/** Ignores an engine that asks without permission. The QR code has been scanned, so it is shown no longer. */
+async function showPasskey(
+  tx: Prisma.TransactionClient,
+  sealer: Sealer,
+  instanceId: string,
+  news: Extract<PairingUpdate, { kind: 'passkey' | 'passkey_code' }>,
+): Promise<void> {
+  const now = new Date();
+  const step =
+    news.kind === 'passkey' ? { options: news.options, code: null } : { options: null, code: news.code };
+  const { count } = await tx.pairingSession.updateMany({
+    where: { instanceId, passkeys: true },
+    data: {
+      codeSealed: null,
+      passkeySealed: sealPasskey(sealer, instanceId, step),
+      passkeyCount: { increment: 1 },
+      passkeyExpiresAt: new Date(now.getTime() + news.expires_in_ms),
+      updatedAt: now,
+    },
+  });
+  if (count === 0 || news.kind !== 'passkey') return;
+  const accountId = await findAccount(tx, instanceId);
+  const data = { expires_in_s: Math.ceil(news.expires_in_ms / 1000) };
+  await emit(tx, sealer, [instanceEvent('instance.passkey_requested', { accountId, instanceId }, now, data)]);
 }
 
 async function findAccount(tx: Prisma.TransactionClient, id: string): Promise<string> {

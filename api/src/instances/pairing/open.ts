@@ -1,9 +1,17 @@
 import { Problem } from '@gwk/core/problems/problems';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
-import { isPaired, openPhone, putSession, restrictAccount } from './sessions.js';
+import {
+  describeSession,
+  isPaired,
+  openPhone,
+  putSession,
+  type LastAccount,
+  type SessionOwner,
+} from './sessions.js';
 import type { PairingState } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
@@ -11,6 +19,11 @@ import { pairingFailure } from './reasons.js';
 export interface Asked {
   method: PairingMethod;
   phone: string | null;
+}
+
+/** `owner`: null for a user with access to the cluster, who answers no request for a passkey. */
+interface Opening extends Asked {
+  owner: SessionOwner | null;
 }
 
 /** Country codes that exist (ITU-T E.164). Numbers of country code 1 have area codes from 2. */
@@ -37,31 +50,46 @@ export function parsePairing(body: PairingCreate | undefined): Asked {
 }
 
 /**
- * Returns the id of the open session of this method (and phone number), or replaces the session by a new one.
+ * Returns the open session of this method (and phone number), or replaces the session by a new one. The last caller who opens
+ * it before the phone asks for a passkey is its owner, or the first one after that.
  * @throws Problem `already-paired`, `not-found`
  */
 export function openSession(
-  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  { db, sealer, config }: Pick<Services, 'db' | 'sealer' | 'config'>,
   instanceId: string,
-  asked: Asked,
-): Promise<string> {
+  { owner, ...asked }: Opening,
+): Promise<OpenPairing> {
   return db.$transaction(async (tx) => {
-    await lockUnpaired(tx, instanceId);
+    const instance = await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });
     const same =
       present?.state === 'pairing' &&
       present.method === asked.method &&
       openPhone(sealer, instanceId, present.phoneSealed) === asked.phone;
-    const session = same ? present : await putSession(tx, sealer, instanceId, asked);
-    return session.id;
+    const passkeys = config.passkeys && instance.passkeys;
+    const session = same ? present : await putSession(tx, sealer, instanceId, { ...asked, passkeys, owner });
+    if (same && owner && (session.passkeyCount === 0 || session.owner === null)) {
+      const data = { owner: owner.name, ownerAddress: owner.address };
+      await tx.pairingSession.update({ where: { instanceId }, data });
+    }
+    return describeSession(sealer, session, instance)!;
   });
 }
 
-async function lockUnpaired(tx: Prisma.TransactionClient, instanceId: string): Promise<void> {
-  const [row] = await tx.$queryRaw<{ state: InstanceState }[]>`
-    SELECT state FROM instances WHERE id = ${instanceId}::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`;
+interface UnpairedInstance extends LastAccount {
+  state: InstanceState;
+  /** Whether the account may link phones that require a passkey. */
+  passkeys: boolean;
+}
+
+async function lockUnpaired(tx: Prisma.TransactionClient, instanceId: string): Promise<UnpairedInstance> {
+  const [row] = await tx.$queryRaw<UnpairedInstance[]>`
+    SELECT i.state, a.passkeys, i.on_other_account AS "onOtherAccount", i.last_jid AS "lastJid", i.last_lid AS "lastLid"
+    FROM instances i JOIN accounts a ON a.id = i.account_id
+    WHERE i.id = ${instanceId}::uuid AND i.deleted_at IS NULL FOR NO KEY UPDATE OF i`;
   if (!row) throw new Problem('not-found');
   if (isPaired(row.state)) throw new Problem('already-paired');
+  return row;
 }
 
 /** Time limit of the answer; pairing may start the engine first. */
@@ -75,8 +103,9 @@ const LATER_S = 5;
 export async function untilShown(
   { live, pairings, clock }: Services,
   row: Instance,
-  { session, asked }: { session: string; asked: Asked },
+  pairing: OpenPairing,
 ): Promise<PairingState> {
+  const { session } = pairing;
   const first = await pairings.read(row.id);
   if (isShown(first, session)) return first;
   const unavailable = new Problem('engine-unavailable', { retryAfter: LATER_S });
@@ -84,11 +113,9 @@ export async function untilShown(
   const ended = new AbortController();
   const cancel = clock.after(ANSWER_MS, () => ended.abort(unavailable));
   // No answer is not a refusal: the engine may be starting.
-  void live
-    .ask(row, 'pair', { session, ...asked, account: restrictAccount(row) }, ANSWER_MS)
-    .then((reply) => {
-      if (reply?.ok === false && reply.code === 'already-paired') ended.abort(new Problem('already-paired'));
-    });
+  void live.ask(row, 'pair', pairing, ANSWER_MS).then((reply) => {
+    if (reply?.ok === false && reply.code === 'already-paired') ended.abort(new Problem('already-paired'));
+  });
   try {
     for await (const now of pairings.watch(row.id, ended.signal)) if (isShown(now, session)) return now;
     throw ended.signal.reason;
@@ -108,5 +135,5 @@ function isShown(now: PairingState | null, wanted: string): now is PairingState 
   if (session?.id === wanted && session.error !== null) {
     throw new Problem('pairing-failed', { detail: pairingFailure(session.error) });
   }
-  return session !== null && session.open && session.code !== null;
+  return session !== null && session.open && (session.code !== null || session.passkey !== null);
 }

@@ -12,6 +12,7 @@ import type { Answer } from '../../http/respond.js';
 import { findInstance } from '../../accounts/find-instance.js';
 import { ANSWER_MS, parsePairing, openSession, untilShown } from './open.js';
 import { pairingStream, type ReadAccess } from './stream.js';
+import { nameOwner } from './sessions.js';
 import { NO_CODE, pairingOut } from './view.js';
 import type { PairingState, Viewer } from './watch.js';
 
@@ -46,9 +47,10 @@ export const pairingOperations = [
     async handle({ caller, exchange, params, body, services }) {
       const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
-      const session = await openSession(services, row.id, asked);
+      const owner = { name: nameOwner(caller.credential), address: exchange.ip ?? '' };
+      const session = await openSession(services, row.id, { ...asked, owner });
       await audit(services.db, byCaller(caller, 'instance.pair', row.id));
-      return shown(await untilShown(services, row, { session, asked }), caller, exchange);
+      return showPairing(await untilShown(services, row, session), caller, exchange);
     },
   }),
 
@@ -66,7 +68,7 @@ export const pairingOperations = [
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const pairing = await services.pairings.read(row.id);
       if (!pairing) throw new Problem('not-found');
-      return shown(pairing, caller, exchange);
+      return showPairing(pairing, caller, exchange);
     },
   }),
 
@@ -95,17 +97,26 @@ export const pairingOperations = [
       const readAccess = recheckAccess(services, caller, row.id);
       return {
         status: 200,
-        stream: pairingStream(services, row, { viewer, readAccess, language: chooseLanguage(exchange) }),
+        stream: pairingStream(services, row, {
+          ...{ viewer, readAccess, ownerName: nameOwner(caller.credential) },
+          language: chooseLanguage(exchange),
+        }),
       };
     },
   }),
 ];
 
-async function shown(pairing: PairingState, caller: Caller, exchange: Exchange): Promise<Answer> {
+/** The answer of an operation that shows a pairing. */
+export async function showPairing(
+  pairing: PairingState,
+  caller: Caller,
+  exchange: Exchange,
+): Promise<Answer> {
   const language = chooseLanguage(exchange);
-  const body = await pairingOut(pairing, { readsCodes: mayPair(caller), language });
+  const isOwner = pairing.session?.owner?.name === nameOwner(caller.credential);
+  const body = await pairingOut(pairing, { readsCodes: mayPair(caller), isOwner, language });
   const headers = languageHeaders(language);
-  const expiresAt = pairing.session?.code?.expiresAt;
+  const expiresAt = (pairing.session?.passkey ?? pairing.session?.code)?.expiresAt;
   const bodyAfter = { ...body, ...NO_CODE };
   return { status: 200, body, headers, ...(expiresAt && { expiring: { at: expiresAt, bodyAfter } }) };
 }

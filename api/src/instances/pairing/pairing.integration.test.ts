@@ -65,6 +65,7 @@ describe('POST pairing', () => {
       qr: null,
       pairing_code: null,
       expires_in_s: null,
+      passkey: null,
       error: null,
     });
     const { status, body } = await pair();
@@ -249,6 +250,7 @@ describe('a pairing', () => {
       qr: null,
       pairing_code: null,
       expires_in_s: null,
+      passkey: null,
       error: null,
     });
   });

@@ -6,6 +6,7 @@ test.each([
     'codes_unread',
     /quatro aparelhos conectados.*\(codes_unread\)\.$/,
   ],
+  ['explains an interrupted passkey', 'passkey_interrupted', /passkey.*\(passkey_interrupted\)\.$/],
   ['names a required passkey', 'passkey_required', /passkey.*\(passkey_required\)\.$/],
   [
     'names a refusal by the network',

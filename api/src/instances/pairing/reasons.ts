@@ -20,6 +20,22 @@ const REASONS: Record<string, LocalText> = {
     pt: 'o celular tem outra conta que a anterior desta instância. Use o celular da conta anterior, ou mude `on_other_account` para `accept`',
     en: 'the phone has another account than the instance had before. Use the phone of the former account, or set `on_other_account` to `accept`',
   },
+  passkey_refused: {
+    pt: 'a rede não aceitou a chave de acesso (passkey), ou os códigos não eram iguais',
+    en: 'the network did not accept the passkey, or the codes were not equal',
+  },
+  passkey_expired: {
+    pt: 'o pedido da chave de acesso (passkey) expirou, ou o celular não continuou',
+    en: 'the request for the passkey expired, or the phone did not continue',
+  },
+  passkey_unsupported: {
+    pt: 'a rede pediu a chave de acesso (passkey) de um modo que esta versão não conhece',
+    en: 'the network asked for the passkey in a way that this version does not know',
+  },
+  passkey_interrupted: {
+    pt: 'a conexão ou o motor parou enquanto a chave de acesso (passkey) era esperada',
+    en: 'the connection or the engine ended while the passkey was awaited',
+  },
   refused_by_the_network: { pt: 'a rede recusou o aparelho', en: 'the network refused the device' },
   signature_refused: { pt: 'a assinatura da conta não confere', en: 'the signature of the account is wrong' },
   no_code_given: {

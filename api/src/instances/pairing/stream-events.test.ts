@@ -5,6 +5,7 @@ import type { PairingState, SessionState } from './watch.js';
 const expiresAt = new Date(Date.now() + 20_000);
 const session = (change: Partial<SessionState> = {}): SessionState => ({
   ...{ id: 's1', method: 'qr', open: true, count: 1, error: null },
+  ...{ passkey: null, passkeyCount: 0, owner: null },
   code: { text: 'qr-1', expiresAt },
   ...change,
 });
@@ -101,3 +102,30 @@ test.each<{ name: string; states: (PairingState | null)[]; sent: string[] }>([
     sent: ['qr-1', 'end'],
   },
 ])('$name', ({ states, sent }) => expect(stream(states)).toEqual(sent));
+
+describe('a passkey', () => {
+  const step = (code: string | null, passkeyCount: number) =>
+    session({ code: null, passkey: { options: null, code, expiresAt }, passkeyCount });
+
+  test('is sent once for each step, and again when the network asks again', () => {
+    const states = [
+      session(),
+      step(null, 1),
+      step(null, 1),
+      step(null, 2),
+      step('ABCD-1234', 3),
+      step('ABCD-1234', 3),
+    ];
+    const sent = stream(states.map((now) => at('pending_pair', now)));
+    expect(sent).toEqual(['qr-1', 'passkey', 'passkey', 'passkey_code']);
+  });
+
+  test('that is refused ends the stream', () => {
+    const states = [step(null, 1), closed('passkey_refused')];
+    expect(stream(states.map((now) => at('pending_pair', now)))).toEqual([
+      'passkey',
+      'passkey_refused',
+      'end',
+    ]);
+  });
+});

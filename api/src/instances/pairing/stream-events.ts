@@ -1,5 +1,5 @@
 import { isPaired } from './sessions.js';
-import type { PairingState } from './watch.js';
+import type { PairingState, SessionState } from './watch.js';
 import { isOpen } from './view.js';
 
 /** Events that a pairing stream has sent. */
@@ -11,12 +11,21 @@ export interface Seen {
   session: string | null;
   /** Last code sent. */
   code: string | null;
+  /** Last step of a passkey sent. */
+  passkey: string | null;
 }
 
-export const NOTHING_SEEN: Seen = { unpaired: false, paired: false, session: null, code: null };
+export const NOTHING_SEEN: Seen = {
+  unpaired: false,
+  paired: false,
+  session: null,
+  code: null,
+  passkey: null,
+};
 
 export type StreamEvent =
   | { event: 'qr' | 'code'; code: { text: string; expiresAt: Date } }
+  | { event: 'passkey' | 'passkey_code'; passkey: NonNullable<SessionState['passkey']> }
   | { event: 'paired' }
   | { event: 'connected' }
   | { event: 'error'; reason: string };
@@ -41,7 +50,13 @@ export function stepStream(seen: Seen, now: PairingState | null): StreamStep {
   }
   const name = `${session!.id} ${session!.count}`;
   const open = { ...unpaired, session: session!.id };
-  const { method, code } = session!;
+  const { method, code, passkey, passkeyCount } = session!;
+  if (passkey !== null) {
+    const step = `${session!.id} ${passkeyCount}`;
+    if (step === seen.passkey) return { seen: open, events: [], end: false };
+    const event = passkey.code === null ? 'passkey' : 'passkey_code';
+    return { seen: { ...open, passkey: step }, events: [{ event, passkey }], end: false };
+  }
   if (code === null || name === seen.code) return { seen: open, events: [], end: false };
   return { seen: { ...open, code: name }, events: [{ event: method, code }], end: false };
 }

@@ -8,7 +8,7 @@ import type { EventProducer, EventStream } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
 import { isPaired } from './sessions.js';
 import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';
-import { codeOut, qrOut, timeLeft } from './view.js';
+import { codeOut, passkeyOut, qrOut, timeLeft } from './view.js';
 import type { PairingState, Viewer } from './watch.js';
 import { pairingFailure } from './reasons.js';
 
@@ -17,11 +17,19 @@ const CLOCKS_DIFFER_MS = 60_000;
 /** Whether the viewer may read codes now; null: it may no longer access the instance. */
 export type ReadAccess = () => Promise<Pick<Viewer, 'readsCodes'> | null>;
 
+interface StreamReader {
+  viewer: Viewer;
+  /** As owner of a session (sessions.ts). */
+  ownerName: string;
+  readAccess: ReadAccess;
+  language: Language;
+}
+
 /** Produces the events of a pairing stream in order, each with the data of the event type of that name. */
 export function pairingStream(
   services: Services,
   row: Instance,
-  { viewer, readAccess, language }: { viewer: Viewer; readAccess: ReadAccess; language: Language },
+  { viewer, readAccess, language, ownerName }: StreamReader,
 ): EventProducer {
   const since = Date.now() - CLOCKS_DIFFER_MS;
   return async (out) => {
@@ -32,7 +40,7 @@ export function pairingStream(
       const step = stepStream(seen, now);
       seen = step.seen;
       for (const event of step.events)
-        await send(services, out, { event, now: now!, since, language, ...access });
+        await send(services, out, { event, now: now!, since, language, ownerName, ...access });
       if (step.end) return;
     }
   };
@@ -43,16 +51,22 @@ interface Sending {
   now: PairingState;
   since: number;
   readsCodes: boolean;
+  ownerName: string;
   language: Language;
 }
 
 async function send(services: Services, out: EventStream, sending: Sending): Promise<void> {
-  const { event, now, since, readsCodes, language } = sending;
+  const { event, now, since, readsCodes, language, ownerName } = sending;
   switch (event.event) {
     case 'qr':
       return out.send('qr', readsCodes ? await qrOut(event.code) : timeLeft(event.code));
     case 'code':
       return out.send('code', readsCodes ? codeOut(event.code) : timeLeft(event.code));
+    case 'passkey':
+    case 'passkey_code': {
+      const isOwner = now.session?.owner?.name === ownerName;
+      return out.send(event.event, passkeyOut(event.passkey, { readsCodes, isOwner }));
+    }
     case 'paired':
       return out.send('paired', await pairedData(services, now, since));
     case 'connected': {
@@ -63,12 +77,15 @@ async function send(services: Services, out: EventStream, sending: Sending): Pro
         instanceEvent('instance.connected', subject, stateChangedAt, { jid }).data,
       );
     }
-    case 'error': {
-      const { status, title } = PROBLEMS['pairing-failed'];
-      const type = `${services.config.docsUrl ?? services.config.baseUrl}/problems/pairing-failed`;
-      return out.send('error', { type, title, status, detail: pairingFailure(event.reason)[language] });
-    }
+    case 'error':
+      return out.send('error', describeFailure(services, event.reason, language));
   }
+}
+
+function describeFailure({ config }: Services, reason: string, language: Language) {
+  const { status, title } = PROBLEMS['pairing-failed'];
+  const type = `${config.docsUrl ?? config.baseUrl}/problems/pairing-failed`;
+  return { type, title, status, detail: pairingFailure(reason)[language] };
 }
 
 /** Reads the data of the pairing event, which was written in the same transaction as the state. */

@@ -1,6 +1,6 @@
 import { toPublicId } from '@gwk/core/ids/ids';
 import type { Language } from '@gwk/core/language';
-import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
+import type { PairingOut, PairingPasskey, PairingQr } from '@gwk/core/resources/pairing';
 import { toDataURL } from 'qrcode';
 import { pairingFailure } from './reasons.js';
 import { isPaired } from './sessions.js';
@@ -32,11 +32,25 @@ export function isOpen({ state, session }: PairingState): boolean {
   return session !== null && session.open && !isPaired(state);
 }
 
-export const NO_CODE = { qr: null, pairing_code: null, expires_in_s: null } as const;
+export const NO_CODE = { qr: null, pairing_code: null, expires_in_s: null, passkey: null } as const;
 
 type CodeFields = Pick<PairingOut, keyof typeof NO_CODE>;
 
-async function showCode({ method, code }: SessionState, readsCodes: boolean): Promise<CodeFields> {
+/** The options are for the caller who started the pairing: the answer links a device to the phone. */
+export function passkeyOut(
+  { options, code, expiresAt }: NonNullable<SessionState['passkey']>,
+  { readsCodes, isOwner }: Pick<Reader, 'readsCodes' | 'isOwner'>,
+): PairingPasskey {
+  return {
+    options: readsCodes && isOwner ? options : null,
+    expires_at: expiresAt.toISOString(),
+    code: readsCodes ? code : null,
+  };
+}
+
+async function showCode({ method, code, passkey }: SessionState, reader: Reader): Promise<CodeFields> {
+  const { readsCodes } = reader;
+  if (passkey !== null) return { ...NO_CODE, passkey: passkeyOut(passkey, reader) };
   if (code === null) return NO_CODE;
   const shown = { ...NO_CODE, ...timeLeft(code) };
   if (!readsCodes) return shown;
@@ -46,20 +60,19 @@ async function showCode({ method, code }: SessionState, readsCodes: boolean): Pr
 interface Reader {
   /** May pair the instance. */
   readsCodes: boolean;
+  /** Has started the pairing. */
+  isOwner: boolean;
   language: Language;
 }
 
-export async function pairingOut(
-  pairing: PairingState,
-  { readsCodes, language }: Reader,
-): Promise<PairingOut> {
+export async function pairingOut(pairing: PairingState, reader: Reader): Promise<PairingOut> {
   const { instanceId, state, session } = pairing;
   const open = isOpen(pairing);
   const reason = isPaired(state) || open ? null : (session?.error ?? null);
   return {
     instance_id: toPublicId('instance', instanceId),
     state: open ? 'pairing' : state,
-    ...(open && session ? await showCode(session, readsCodes) : NO_CODE),
-    error: reason === null ? null : { reason, detail: pairingFailure(reason)[language] },
+    ...(open && session ? await showCode(session, reader) : NO_CODE),
+    error: reason === null ? null : { reason, detail: pairingFailure(reason)[reader.language] },
   };
 }

@@ -3,7 +3,7 @@ import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
-import { openCode } from './sessions.js';
+import { openCode, openPasskey, type PasskeyStep, type SessionOwner } from './sessions.js';
 
 declare module '../../http/services.js' {
   interface Services {
@@ -30,6 +30,11 @@ export interface SessionState {
   count: number;
   /** Null: none yet, or expired. */
   code: { text: string; expiresAt: Date } | null;
+  /** Null: none asked for, or expired. */
+  passkey: (PasskeyStep & { expiresAt: Date }) | null;
+  /** Number of its steps so far. */
+  passkeyCount: number;
+  owner: SessionOwner | null;
   error: string | null;
 }
 
@@ -63,6 +68,12 @@ export async function readPairings(
           pairing.codeSealed && pairing.expiresAt && pairing.expiresAt > now
             ? { text: openCode(sealer, id, pairing.codeSealed), expiresAt: pairing.expiresAt }
             : null,
+        passkey:
+          pairing.passkeySealed && pairing.passkeyExpiresAt && pairing.passkeyExpiresAt > now
+            ? { ...openPasskey(sealer, id, pairing.passkeySealed), expiresAt: pairing.passkeyExpiresAt }
+            : null,
+        passkeyCount: pairing.passkeyCount,
+        owner: pairing.owner === null ? null : { name: pairing.owner, address: pairing.ownerAddress ?? '' },
         error: pairing.error,
       };
       return [id, { ...row, instanceId: id, state: state as InstanceState, session }];

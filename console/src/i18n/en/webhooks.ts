@@ -81,6 +81,7 @@ export const eventTypes = {
   'message.deleted': 'A message was deleted for everyone.',
   'message.reaction': 'Someone reacted to a message.',
   'instance.qr': 'A new QR code for a pairing.',
+  'instance.passkey_requested': 'A phone asks for its passkey before it is linked.',
   'instance.pairing_failed': 'A pairing ended without a device.',
   'instance.paired': 'A phone was linked.',
   'instance.connected': 'A number connected.',

@@ -81,6 +81,7 @@ export const eventTypes = {
   'message.deleted': 'Uma mensagem foi apagada para todos.',
   'message.reaction': 'Alguém reagiu a uma mensagem.',
   'instance.qr': 'Um novo QR code de um pareamento.',
+  'instance.passkey_requested': 'Um celular pede a chave de acesso (passkey) antes de conectar.',
   'instance.pairing_failed': 'Um pareamento terminou sem dispositivo.',
   'instance.paired': 'Um telefone foi vinculado.',
   'instance.connected': 'Um número conectou.',

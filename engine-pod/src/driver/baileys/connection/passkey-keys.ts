@@ -1,10 +1,13 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { aesEncryptGCM, Curve, getBinaryNodeChild, proto, type BinaryNode } from '@whiskeysockets/baileys';
+import type { PasskeyOptions } from '@gwk/core/resources/pairing';
 
 /** Derivations of the linking with a passkey, with the names of the protocol. They do no I/O. */
 const KEY_LENGTH = 32;
 const CODE_BYTES = 5;
 const CODE_LETTERS = '123456789ABCDEFGHJKLMNPQRSTVWXYZ';
+/** The site that passkeys of the network belong to. */
+const RP_ID = 'whatsapp.com';
 /** Longest request for a passkey, in bytes. */
 const MAX_OPTIONS = 8_192;
 /** As the network gives it, and the most that the interface shows. */
@@ -12,7 +15,7 @@ const MAX_TIMEOUT_MS = 600_000;
 
 /** WebAuthn options of the network, and for how long it takes an answer. */
 export interface PasskeyRequest {
-  options: string;
+  options: PasskeyOptions;
   timeoutMs: number;
 }
 
@@ -32,12 +35,12 @@ export function readPasskeyRequest(stanza: BinaryNode): PasskeyRequest | null {
   const bytes = readBytes(stanza, 'passkey_request_options');
   if (bytes === null || bytes.length > MAX_OPTIONS) return null;
   try {
-    const options = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
-    if (typeof options['challenge'] !== 'string' || typeof options['rpId'] !== 'string') return null;
-    const { timeout } = options;
+    const options = JSON.parse(bytes.toString('utf8')) as PasskeyOptions & { timeout?: unknown };
+    const { challenge, rpId, timeout } = options;
+    if (typeof challenge !== 'string' || rpId !== RP_ID) return null;
     const isLimit = typeof timeout === 'number' && timeout > 0;
     const timeoutMs = isLimit ? Math.min(Math.ceil(timeout), MAX_TIMEOUT_MS) : MAX_TIMEOUT_MS;
-    return { options: JSON.stringify(options), timeoutMs };
+    return { options, timeoutMs };
   } catch {
     return null;
   }

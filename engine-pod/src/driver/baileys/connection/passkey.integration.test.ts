@@ -32,7 +32,7 @@ async function scan(phone: Person, number: SimulatedInstance): Promise<void> {
 async function request(number: SimulatedInstance) {
   const { options } = await number.happens('passkey');
   number.events.length = 0;
-  return JSON.parse(options) as { challenge: string; rpId: string };
+  return options;
 }
 
 const kinds = (number: SimulatedInstance): string[] => number.events.map(({ kind }) => kind);
