@@ -43,6 +43,8 @@ type order struct {
 	Text  string `json:"text"`
 	ID    string `json:"id"`
 	Phone string `json:"phone"`
+	// Credential is the JSON of an assertion.
+	Credential string `json:"credential"`
 }
 
 type fact map[string]any
@@ -128,6 +130,12 @@ func report(client *whatsmeow.Client, event any) {
 		say(fact{"event": "qr", "code": e.Codes[0]})
 	case *events.PairSuccess:
 		say(fact{"event": "paired", "jid": e.ID.String(), "lid": e.LID.String()})
+	case *events.PairPasskeyRequest:
+		say(fact{"event": "passkey", "options": e.PublicKey})
+	case *events.PairPasskeyConfirmation:
+		say(fact{"event": "passkey-code", "code": e.Code, "skips": e.SkipHandoffUX})
+	case *events.PairPasskeyError:
+		say(fact{"event": "passkey-error", "error": e.Error.Error()})
 	case *events.PairError:
 		say(fact{"event": "error", "error": e.Error.Error()})
 	case *events.Connected:
@@ -227,6 +235,18 @@ func follow(client *whatsmeow.Client, o order) error {
 		}
 		say(fact{"event": "pair-code", "code": code})
 		return nil
+	case "passkey":
+		var credential types.WebAuthnResponse
+		if err := json.Unmarshal([]byte(o.Credential), &credential); err != nil {
+			return err
+		}
+		if err := client.SendPasskeyResponse(ctx, &credential); err != nil {
+			return err
+		}
+		say(fact{"event": "passkey-sent"})
+		return nil
+	case "passkey-confirm":
+		return client.SendPasskeyConfirmation(ctx)
 	case "is-on":
 		found, err := client.IsOnWhatsApp(ctx, []string{"+" + o.Phone})
 		if err != nil {
