@@ -136,6 +136,15 @@ describe('the event of a received message', () => {
     },
   );
 
+  test('has the details of a card, also of the quoted one', async () => {
+    const details = { kind: 'poll', options: ['a', 'b'], selectable: 1 };
+    const pair = { wa_message_id: 'P', kind: 'hd_image' as const };
+    const forwarded_from = { id: '120@newsletter', name: 'News', post_id: 7 };
+    const quoted = { quoted_wa_message_id: 'Q', quoted: { details } };
+    const data = await receiveData({ type: 'poll', details, pair, forwarded_from, ...quoted });
+    expect(data).toMatchObject({ details, pair, forwarded_from, quoted: { id: 'Q', details } });
+  });
+
   test('has a message id of the gateway also when the message came from a device', async () => {
     const data = await receiveData({
       type: 'location',

@@ -120,14 +120,18 @@ function decideChange({ arrival, known, written }: ChangeCase, change: Change): 
 
 /** The text of an edit as a message of its own. */
 function asText(arrival: Arrival, change: Change): Arrival {
-  const text = change.kind === 'edit' ? change.text : null;
-  return { ...arrival, message: { ...arrival.message, text, kind: 'edit' } };
+  const { text, details } = change.kind === 'edit' ? change : { text: null };
+  const message = { ...arrival.message, text, kind: 'edit', ...(details && { details }) };
+  return { ...arrival, message };
 }
 
 function changeEvent(change: Change, subject: MessageSubject, at: Date, author: Author): EventDraft {
   switch (change.kind) {
     case 'edit':
-      return messageEvent('message.edited', subject, at, { ...author, text: change.text });
+      return messageEvent('message.edited', subject, at, {
+        ...{ ...author, text: change.text },
+        ...(change.details && { details: change.details }),
+      });
     case 'delete':
       return messageEvent('message.deleted', subject, at, author);
     case 'reaction':

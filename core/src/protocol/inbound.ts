@@ -9,6 +9,7 @@ import {
   ReceivedLocation,
   Referral,
 } from '../resources/event-data.js';
+import { Details } from '../resources/details.js';
 import { Username } from '../resources/common.js';
 import { MESSAGE_TYPES } from '../resources/message.js';
 
@@ -53,6 +54,7 @@ const Change = z.discriminatedUnion('kind', [
     wa_message_id: z.string().min(1).max(200),
     author: TargetAuthor.optional(),
     text: z.string().max(70_000),
+    details: Details.optional(),
     /** For quotes of the edited message, if the edit contains more than a text. */
     card: messageCard().optional(),
   }),

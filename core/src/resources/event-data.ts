@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EventType } from '../events.js';
 import { idOut, Username } from './common.js';
+import { Details, ForwardedFrom, Pair } from './details.js';
 import { GROUP_ROLES } from './group.js';
 import { MAX_FILENAME, MediaOut } from './media.js';
 import { MESSAGE_TYPES, MessageError, RECEIPT_FIELDS, SENT_FIELDS } from './message.js';
@@ -51,10 +52,11 @@ export const ReceivedContact = z.object({
   phones: z.array(z.string().max(100)).max(500),
 });
 
-/** Network ids of the author of a quoted message, and of its chat if that is another one. */
+/** Network ids of the author of a quoted message, and of its chat if that is another one; facts of a quoted card. */
 export const QUOTED_FIELDS = {
   author: z.string().max(100).optional(),
   chat: z.string().max(100).optional(),
+  details: Details.optional(),
 };
 
 /** Further facts about the content of a received message. */
@@ -68,6 +70,11 @@ export const DETAILS = {
   mentions_me: z.boolean().optional(),
   /** Network id of the album that the picture or film belongs to. */
   album_id: z.string().min(1).max(200).optional(),
+  /** The picture or film that this is, in another quality. */
+  pair: Pair.optional(),
+  /** The facts of a card, by its kind. */
+  details: Details.optional(),
+  forwarded_from: ForwardedFrom.optional(),
   /** Some of the text, or of the lists, was cut off. */
   is_truncated: z.boolean().optional(),
   referral: Referral.optional(),
@@ -160,7 +167,7 @@ export const InteractiveReplyData = ReceivedData.extend({ reply: MenuReply });
 export const SentData = z.object({ ...ABOUT_MESSAGE, ...SENT_FIELDS });
 export const FailedData = z.object({ ...ABOUT_MESSAGE, error: MessageError });
 export const StatusUpdatedData = z.object({ ...ABOUT_MESSAGE, ...RECEIPT_FIELDS });
-export const EditedData = z.object({ ...BY_AUTHOR, text: z.string() });
+export const EditedData = z.object({ ...BY_AUTHOR, text: z.string(), details: Details.optional() });
 export const DeletedData = z.object(BY_AUTHOR);
 /** `emoji` is empty if the reaction was removed. */
 export const ReactionData = z.object({ ...BY_AUTHOR, emoji: z.string() });

@@ -18,6 +18,7 @@ interface Attachment {
 
 function findAttachment(message: proto.IMessage): Attachment | null {
   const { imageMessage, videoMessage, ptvMessage, audioMessage, documentMessage, stickerMessage } = message;
+  const { productImage } = message.productMessage?.product ?? {};
   const found: [FileDescription | null | undefined, MediaType][] = [
     [imageMessage, 'image'],
     [videoMessage, 'video'],
@@ -25,6 +26,7 @@ function findAttachment(message: proto.IMessage): Attachment | null {
     [audioMessage, 'audio'],
     [documentMessage, 'document'],
     [stickerMessage, 'sticker'],
+    [productImage?.directPath ? productImage : null, 'image'],
   ];
   const [file, type] = found.find(([content]) => content) ?? [];
   return file && type ? { file, type } : null;

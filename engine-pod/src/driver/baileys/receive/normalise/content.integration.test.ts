@@ -336,11 +336,25 @@ test('a LID without a known phone number has no alt', async () => {
   expect(await number.gets(id)).toMatchObject({ chat: bia.lidJid, from: bia.lidJid, alt: null });
 });
 
+test.each([
+  ['a chat', () => stage.phone.number],
+  ['a group', () => stage.network.group('Cards', [stage.phone, stage.ana])],
+])('cards of %s come with their details', async (_, place) => {
+  const to = await place();
+  const { number, ana } = stage;
+  const pin = await ana.writes({ pinInChatMessage: { key, type: 1 } }, { to });
+  expect(await number.gets(pin)).toMatchObject({
+    kind: 'pin',
+    details: { kind: 'pin', wa_message_id: key.id },
+  });
+  const order = await ana.writes({ orderMessage: { orderId: '7', itemCount: 2, message: 'Cakes' } }, { to });
+  const details = { kind: 'order', order_id: '7', item_count: 2 };
+  expect(await number.gets(order)).toMatchObject({ kind: 'order', text: 'Cakes', details });
+});
+
 test('reports nothing about messages between apps', async () => {
   const { number, ana, phone } = stage;
   const silent: Content[] = [
-    { keepInChatMessage: { key, keepType: 1 } },
-    { pinInChatMessage: { key, type: 1 } },
     { albumMessage: { expectedImageCount: 2 } },
     { messageContextInfo: { messageSecret: Buffer.alloc(32, 1).toString('base64') } },
   ];

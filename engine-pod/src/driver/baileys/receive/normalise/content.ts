@@ -1,12 +1,14 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { PAIRS, type Pair } from '@gwk/core/resources/details';
 import { encodeEditedCard } from '../../quoted-card.js';
 import { parseClick } from './clicks.js';
 import { findContext, parseContext, type ConversationIds } from './context.js';
+import { parseDetails } from './details.js';
 import { isInvisible, parseKind } from './kinds.js';
 import { limitText } from './text.js';
 import { unwrapMessage, type Content } from './unwrap.js';
-import { parseVcards } from './vcards.js';
+import { MAX_CONTACTS, readCards } from './vcards.js';
 
 /** The part of an inbound message that comes from its content. */
 type ParsedContent = Omit<
@@ -23,28 +25,34 @@ const MAX_TEXT = 65_536;
 export function parseContent(content: Content, place: ConversationIds): ParsedContent | null {
   const { message, context, isViewOnce, kind } = content;
   const edit = parseEdit(message);
+  if (edit === 'unread') return null;
   if (edit) return { type: 'other', text: null, quoted_wa_message_id: null, change: edit };
   const parsed = parseFields(message);
   if (!parsed && kind === undefined && isInvisible(message)) return null;
   const { inner, ...said } = parsed ?? { type: 'other' as const, text: null };
   const click = parseClick(message);
   return {
-    ...limitParsed(said),
+    ...limitParsed(said, message),
     ...(kind !== undefined && { kind }),
     ...parseContext(findContext(message) ?? findContext(inner ?? {}), place),
     ...(isViewOnce && { is_view_once: true }),
-    ...parseAlbum(context),
+    ...parseAssociation(context),
     ...(click && { click }),
   };
 }
 
 const { MEDIA_ALBUM } = proto.MessageAssociation.AssociationType;
 
-function parseAlbum({
-  messageAssociation: album,
-}: proto.IMessageContextInfo): Pick<ParsedContent, 'album_id'> {
-  const id = album?.associationType === MEDIA_ALBUM ? album.parentMessageKey?.id : null;
-  return id ? { album_id: id.slice(0, 200) } : {};
+/** The album to which a picture or film belongs, or the same one in another quality. */
+function parseAssociation({
+  messageAssociation: association,
+}: proto.IMessageContextInfo): Pick<ParsedContent, 'album_id' | 'pair'> {
+  const type = association?.associationType;
+  const id = association?.parentMessageKey?.id?.slice(0, 200);
+  if (!id || !type) return {};
+  if (type === MEDIA_ALBUM) return { album_id: id };
+  const kind = PAIRS[type as keyof typeof PAIRS] as Pair['kind'] | undefined;
+  return kind ? { pair: { wa_message_id: id, kind } } : {};
 }
 
 type Parsed = Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts' | 'kind'> & {
@@ -62,13 +70,16 @@ function parseFields(message: proto.IMessage): Parsed | null {
   return { type: 'other', text, kind: other.kind, ...(inner && { inner }) };
 }
 
-const MAX_CONTACTS = 300;
 const MAX_PHONES = 500;
 const MAX_NAME = 1_000;
 
 /** Cuts what is too long, and says so. */
-function limitParsed({ text, location, contacts, ...rest }: Omit<Parsed, 'inner'>): ParsedContent {
-  let isCut = false as boolean;
+function limitParsed(
+  { text, location, contacts, ...rest }: Omit<Parsed, 'inner'>,
+  message: proto.IMessage,
+): ParsedContent {
+  const { details, isCut: isShort } = parseDetails(message);
+  let isCut = isShort;
   const cut = (value: string, max: number): string => {
     isCut ||= value.length > max;
     return limitText(value, max);
@@ -86,6 +97,7 @@ function limitParsed({ text, location, contacts, ...rest }: Omit<Parsed, 'inner'
         phones: take(phones, MAX_PHONES),
       })),
     }),
+    ...(details && { details }),
   };
   return { ...rest, ...limited, quoted_wa_message_id: null, ...(isCut && { is_truncated: true }) };
 }
@@ -167,15 +179,15 @@ function findTemplateText(template: proto.Message.ITemplateMessage): string | nu
 
 /** A card may contain several contacts, or none that can be read. */
 function parseContacts(cards: proto.Message.IContactMessage[]): Parsed {
-  const contacts = cards.slice(0, MAX_CONTACTS + 1).flatMap(({ displayName, vcard }) => {
-    const [first, ...more] = parseVcards(vcard ?? '');
-    return [{ name: displayName || (first?.name ?? null), phones: first?.phones ?? [] }, ...more];
-  });
+  const contacts = readCards(cards).map(({ name, phones }) => ({ name, phones }));
   return { type: 'contact', text: null, contacts };
 }
 
-/** Parses a change of an earlier message: a new text, a deletion or a reaction. */
-function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit | null {
+/**
+ * Parses a change of an earlier message: new words, a deletion or a reaction. An edit without words that are known here is
+ * `unread`: it must not replace the stored words by nothing.
+ */
+function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit | 'unread' | null {
   if (reactionMessage) return parseReaction(reactionMessage);
   const id = protocolMessage?.key?.id;
   if (!id) return null;
@@ -183,9 +195,13 @@ function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Edit |
   if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
   if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
   const edited = unwrapMessage(protocolMessage.editedMessage).message;
+  const text = findText(edited);
+  if (text === null) return 'unread';
   const card = encodeEditedCard(edited);
+  const { details } = parseDetails(edited);
   return {
-    ...{ kind: 'edit', wa_message_id, text: limitText(findText(edited) ?? '', MAX_TEXT) },
+    ...{ kind: 'edit', wa_message_id, text: limitText(text, MAX_TEXT) },
+    ...(details && { details }),
     ...(card && { card: card.toString('base64') }),
   };
 }
@@ -196,10 +212,6 @@ function parseReaction({ key, text }: proto.Message.IReactionMessage): Edit | nu
     : null;
 }
 
-/** The text of an edited message, which may be a caption. */
-function findText(message: proto.IMessage): string | null {
-  const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } =
-    unwrapMessage(message).message;
-  const captioned = imageMessage ?? videoMessage ?? documentMessage;
-  return conversation || extendedTextMessage?.text || captioned?.caption || null;
-}
+/** The words of a message of any type, which may be a caption, a question or a title. */
+const findText = (message: proto.IMessage): string | null =>
+  parseFields(unwrapMessage(message).message)?.text ?? null;

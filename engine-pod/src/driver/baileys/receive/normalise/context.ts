@@ -2,7 +2,10 @@ import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { isListJid } from '../queue/ordered-intake.js';
 import type { OwnIds } from './envelope.js';
+import { parseDetails } from './details.js';
 import { parseReferral } from './referral.js';
+import { limitText } from './text.js';
+import { unwrapMessage } from './unwrap.js';
 
 type Facts = Pick<
   InboundMessage,
@@ -12,6 +15,7 @@ type Facts = Pick<
   | 'mentions'
   | 'mentions_me'
   | 'expires_in_s'
+  | 'forwarded_from'
   | 'referral'
 >;
 
@@ -24,15 +28,17 @@ export interface ConversationIds {
 
 const MAX_MENTIONS = 1_024;
 const MAX_JID = 100;
+const MAX_NAME = 1_000;
 
 /** Parses the facts that apps attach to any content: quote, mentions, timer, advertisement. */
 export function parseContext(context: proto.IContextInfo | undefined, place: ConversationIds): Facts {
   if (!context) return { quoted_wa_message_id: null };
-  const { isForwarded, expiration } = context;
+  const { isForwarded, expiration, forwardedNewsletterMessageInfo: channel } = context;
   const referral = parseReferral(context);
   return {
     ...parseQuote(context, place),
     ...(isForwarded && { is_forwarded: true }),
+    ...(channel && { forwarded_from: nameChannel(channel) }),
     ...parseMentions(context, place),
     ...(expiration && { expires_in_s: expiration }),
     ...(referral && { referral }),
@@ -46,6 +52,16 @@ export function findContext(message: proto.IMessage): proto.IContextInfo | undef
   ) as { contextInfo: proto.IContextInfo } | undefined;
   return holder?.contextInfo;
 }
+
+const nameChannel = ({
+  newsletterJid: id,
+  newsletterName: name,
+  serverMessageId: post,
+}: proto.ContextInfo.IForwardedNewsletterMessageInfo): Facts['forwarded_from'] => ({
+  ...(id && { id: id.slice(0, MAX_JID) }),
+  ...(name && { name: limitText(name, MAX_NAME) }),
+  ...(post && post > 0 && { post_id: post }),
+});
 
 /** A mention of everybody names nobody. */
 function parseMentions(
@@ -61,16 +77,18 @@ function parseMentions(
 }
 
 function parseQuote(
-  { stanzaId, participant, remoteJid }: proto.IContextInfo,
+  { stanzaId, participant, remoteJid, quotedMessage }: proto.IContextInfo,
   place: ConversationIds,
 ): Pick<Facts, 'quoted_wa_message_id' | 'quoted'> {
   if (!stanzaId) return { quoted_wa_message_id: null };
   const author = normaliseJid(participant);
   const chat = normaliseJid(remoteJid);
+  const { details } = parseDetails(unwrapMessage(quotedMessage ?? {}).message);
   // Absent when the app names neither.
   const quoted = {
     ...(author !== '' && { author }),
     ...(!isHere(chat, place) && { chat }),
+    ...(details && { details }),
   };
   return { quoted_wa_message_id: stanzaId.slice(0, 200), ...(Object.keys(quoted).length > 0 && { quoted }) };
 }

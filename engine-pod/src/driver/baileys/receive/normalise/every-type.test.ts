@@ -43,7 +43,7 @@ function report(content: proto.IMessage | Uint8Array): Partial<InboundMessage> |
 /** Content that changes an earlier message, or that no app shows; docs/receiving.md names them. */
 const SILENT = [
   'senderKeyDistributionMessage', 'fastRatchetKeySenderKeyDistributionMessage', 'messageContextInfo', 'protocolMessage',
-  'stickerSyncRmrMessage', 'keepInChatMessage', 'pinInChatMessage', 'encReactionMessage', 'pollUpdateMessage',
+  'stickerSyncRmrMessage', 'encReactionMessage', 'pollUpdateMessage',
   'secretEncryptedMessage', 'albumMessage', 'messageHistoryBundle', 'messageHistoryNotice',
 ]; // prettier-ignore
 

@@ -43,6 +43,8 @@ const KINDS: Kinds = {
   stickerPackMessage: ({ caption, name }) => ({ kind: 'sticker_pack', text: caption || name }),
   commentMessage: ({ message }) => ({ kind: 'comment', inner: message }),
   encCommentMessage: () => ({ kind: 'comment' }),
+  pinInChatMessage: () => ({ kind: 'pin' }),
+  keepInChatMessage: () => ({ kind: 'keep' }),
   placeholderMessage: () => ({ kind: 'placeholder' }),
   pollResultSnapshotMessage: ({ name }) => ({ kind: 'poll_result', text: name }),
   pollResultSnapshotMessageV3: ({ name }) => ({ kind: 'poll_result', text: name }),
@@ -74,8 +76,6 @@ const INVISIBLE = new Set<string>([
   'reactionMessage',
   'encReactionMessage',
   'pollUpdateMessage',
-  'keepInChatMessage',
-  'pinInChatMessage',
   'secretEncryptedMessage',
   'messageHistoryBundle',
   'messageHistoryNotice',
@@ -104,6 +104,6 @@ export function findUnread(
   message: proto.IMessage,
 ): 'unread_vote' | 'unread_edit' | 'unread_reaction' | null {
   if (message.pollUpdateMessage) return 'unread_vote';
-  if (message.secretEncryptedMessage) return 'unread_edit';
+  if (message.secretEncryptedMessage ?? message.protocolMessage?.editedMessage) return 'unread_edit';
   return message.encReactionMessage ? 'unread_reaction' : null;
 }

@@ -27,7 +27,27 @@ test.each<[string, string, string[]]>([
   ['no value', 'TEL:', []],
   ['another property', 'X-TEL-NOTE:55\r\nEMAIL:a1@example.com', []],
 ])('reads %s', (_, line, phones) => {
-  expect(parseVcards(card('VERSION:3.0', line))).toEqual([{ name: null, phones }]);
+  expect(parseVcards(card('VERSION:3.0', line))).toMatchObject([{ name: null, phones }]);
+});
+
+test('reads organisation, addresses, e-mails and numbers with their labels', () => {
+  const [contact] = parseVcards(
+    card(
+      ...['FN:Ana', 'ORG:Loja\\, Lda;Vendas', 'ADR;TYPE=WORK:;;Rua A 1;Recife;PE;50000;Brasil'],
+      ...['EMAIL;type=INTERNET:ana@example.com', 'item1.TEL;waid=5511900000009:+55 11 90000-0009'],
+      ...['item1.X-ABLabel:_$!<Mobile>!$_', 'TEL;TYPE=pref,HOME:(11) 4000-0000', 'TEL:190'],
+    ),
+  );
+  expect(contact!.facts).toEqual({
+    organization: 'Loja, Lda, Vendas',
+    emails: ['ana@example.com'],
+    addresses: ['Rua A 1, Recife, PE, 50000, Brasil'],
+    numbers: [
+      { number: '+55 11 90000-0009', label: 'Mobile', id: '5511900000009' },
+      { number: '(11) 4000-0000', label: 'home', id: undefined },
+      { number: '190', label: undefined, id: undefined },
+    ],
+  });
 });
 
 test.each<[string, string[], string | null]>([
@@ -38,7 +58,7 @@ test.each<[string, string[], string | null]>([
   ['quoted-printable in latin1', ['FN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Jos=E9'], 'José'],
   ['an empty FN', ['FN:', 'N:;;;;'], null],
 ])('takes the name from %s', (_, lines, name) => {
-  expect(parseVcards(card(...lines))).toEqual([{ name, phones: [] }]);
+  expect(parseVcards(card(...lines))).toMatchObject([{ name, phones: [] }]);
 });
 
 test('reads every card of a text, and every phone of a card', () => {
@@ -53,6 +73,8 @@ test('reads every card of a text, and every phone of a card', () => {
 const MARKS = '\u0316\u0300';
 
 test.each<[string, string]>([
+  ['labels', 'item1.TEL:1\nitem2.X-ABLABEL:x\n'.repeat(100_000)],
+  ['types', `TEL${';TYPE=a'.repeat(200_000)}:1`],
   ['quotes', `TEL;${'"'.repeat(900_000)}`],
   ['separators', `TEL;${'=;'.repeat(900_000)}`],
   ['brackets', `TEL:${'('.repeat(900_000)}`],

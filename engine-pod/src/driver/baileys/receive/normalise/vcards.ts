@@ -1,13 +1,23 @@
+import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
+import { MAX_DETAILS_ITEMS } from '@gwk/core/resources/details';
 
 type Contact = NonNullable<InboundMessage['contacts']>[number];
 
+/** A card with the facts beside its name and its phone numbers. */
+export interface ParsedCard extends Contact {
+  facts: Record<string, unknown>;
+}
+
 interface Property {
+  /** Joins a property with its label (X-ABLABEL). Empty: none. */
+  group: string;
   name: string;
   params: string;
   value: string;
 }
 
+export const MAX_CONTACTS = 300;
 /** Far more than an app writes. */
 const MAX_CARDS = 300;
 const MAX_LINES = 2_000;
@@ -17,13 +27,61 @@ const MAX_LINE = 10_000;
 const MAX_NUMBER = 200;
 
 /** Parses all cards of a text, of the versions 2.1, 3.0 and 4.0, written by phones and other programs. */
-export function parseVcards(text: string): Contact[] {
+export function parseVcards(text: string): ParsedCard[] {
   const [head = '', ...cards] = text.split(/^BEGIN:VCARD[ \t\r]*$/im);
   return (cards.length > 0 ? cards : [head]).slice(0, MAX_CARDS).map((card) => {
     const properties = readLines(card).flatMap((line) => parseProperty(line) ?? []);
     const phones = properties.filter(({ name }) => name === 'TEL').map(parsePhone);
-    return { name: findName(properties), phones: [...new Set(phones)].filter((phone) => phone !== '') };
+    return {
+      name: findName(properties),
+      phones: [...new Set(phones)].filter((phone) => phone !== ''),
+      facts: readFacts(properties),
+    };
   });
+}
+
+/** A card may contain several contacts, or none that can be read. Returns one more than a message may have. */
+export function readCards(cards: readonly proto.Message.IContactMessage[]): ParsedCard[] {
+  return cards.slice(0, MAX_CONTACTS + 1).flatMap(({ displayName, vcard }): ParsedCard[] => {
+    const [first, ...more] = parseVcards(vcard ?? '');
+    return [{ phones: [], facts: {}, ...first, name: displayName || (first?.name ?? null) }, ...more];
+  });
+}
+
+/** One more than a card shows, so that its reader sees that there are more. */
+const MAX_FACTS = MAX_DETAILS_ITEMS + 1;
+
+function readFacts(properties: readonly Property[]): Record<string, unknown> {
+  const listed = (wanted: string) => properties.filter(({ name }) => name === wanted).slice(0, MAX_FACTS);
+  const valuesOf = (wanted: string) => listed(wanted).map((one) => unescapeValue(readValue(one)));
+  const labels = new Map(listed('X-ABLABEL').map((one) => [one.group, readValue(one)]));
+  const [organization] = valuesOf('ORG');
+  return {
+    organization: organization && joinParts(organization),
+    emails: valuesOf('EMAIL'),
+    addresses: valuesOf('ADR').map(joinParts),
+    numbers: listed('TEL').map((number) => ({
+      number: readValue(number).trim().replace(/^tel:/i, ''),
+      // The label that a person gave, else the first type, such as `cell`.
+      label: labels.get(number.group || '-')?.replaceAll(/^_\$!<|>!\$_$/g, '') ?? findType(number),
+      id: readId(number),
+    })),
+  };
+}
+
+const joinParts = (value: string): string =>
+  value
+    .split(';')
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .join(', ');
+
+const TYPES = /;(?:TYPE=)?"?([a-z,;]+)"?/gi;
+const NO_LABELS: ReadonlySet<string> = new Set(['type', 'pref', 'voice', 'internet', 'waid', 'value', 'uri']);
+
+function findType({ params }: Property): string | undefined {
+  const types = [...params.matchAll(TYPES)].flatMap(([, names]) => names!.toLowerCase().split(/[,;]/));
+  return types.find((type) => type !== '' && !NO_LABELS.has(type));
 }
 
 const QUOTED_PRINTABLE = /^[^:]*;(ENCODING=)?QUOTED-PRINTABLE[;:]/i;
@@ -52,10 +110,10 @@ function readLines(card: string): string[] {
 
 /** The parameters may quote a colon. */
 function parseProperty(line: string): Property | null {
-  const match = /^(?:[\w-]+\.)?([\w-]+)((?:;(?:"[^"]*"|[^":])*)?):(.*)$/.exec(line);
+  const match = /^(?:([\w-]+)\.)?([\w-]+)((?:;(?:"[^"]*"|[^":])*)?):(.*)$/.exec(line);
   if (!match) return null;
-  const [, name, params, value] = match as unknown as [string, string, string, string];
-  return { name: name.toUpperCase(), params, value };
+  const [, group = '', name, params, value] = match as unknown as [string, string?, ...string[]];
+  return { group, name: name!.toUpperCase(), params: params!, value: value! };
 }
 
 function readValue({ params, value }: Property): string {
@@ -68,9 +126,11 @@ function readValue({ params, value }: Property): string {
   return Buffer.from(decoded, 'latin1').toString(charset);
 }
 
+const readId = ({ params }: Property): string | undefined => /;waid="?([0-9]{5,20})/i.exec(params)?.[1];
+
 /** Digits of a phone number: the network's id from the card if it has one, else the number without its extension. */
 function parsePhone(property: Property): string {
-  const waid = /;waid="?([0-9]{5,20})/i.exec(property.params)?.[1];
+  const waid = readId(property);
   if (waid !== undefined) return waid;
   const number = readValue(property).slice(0, MAX_NUMBER).normalize('NFKC').trim().replace(/^tel:/i, '');
   const [main] = /^[+0-9().\-/\s\u2010-\u2015]*/.exec(number)!;
@@ -93,5 +153,8 @@ function formatName(property: string, value: string): string {
   const parts = property === 'FN' ? [value] : value.split(/(?<!\\);/);
   const ordered = property === 'N' ? [parts[3], parts[1], parts[2], parts[0], parts[4]] : parts;
   const words = ordered.map((part) => part?.trim()).filter(Boolean);
-  return words.join(' ').replaceAll(/\\n/gi, ' ').replaceAll(/\\(.)/g, '$1').trim();
+  return unescapeValue(words.join(' '));
 }
+
+const unescapeValue = (value: string): string =>
+  value.replaceAll(/\\n/gi, ' ').replaceAll(/\\(.)/g, '$1').trim();
