@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 // The facts of received cards, by kind. Fields that the sender's app left out are absent.
 
-/** Of all texts of one card together. */
+/** Characters of all texts of one card together. */
 export const MAX_DETAILS = 32_768;
 export const MAX_DETAILS_ITEMS = 100;
 

@@ -7,7 +7,13 @@ import type { DriverContext } from '../../../driver.js';
 import type { NetworkConnection } from '../../connection/network-connection.js';
 import type { NetworkRoute } from '../../connection/network-route.js';
 import type { Envelope } from '../normalise/envelope.js';
-import { describeFile, downloadFile, MAX_BYTES, type FileDescription, type AttemptFailure } from './download.js';
+import {
+  describeFile,
+  downloadFile,
+  MAX_BYTES,
+  type FileDescription,
+  type AttemptFailure,
+} from './download.js';
 
 type InboundMedia = NonNullable<InboundMessage['media']>;
 
@@ -113,13 +119,13 @@ async function downloadWithRetries(
 export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
 type PhoneFailure = 'phone_unresponsive' | 'phone_lacks_file' | 'no_connection';
 
+/** Another attempt gets the same bytes. */
+const WRONG_FILE: ReadonlySet<string> = new Set(['hash_mismatch', 'too_large', 'empty']);
+
 /** Null: retry. */
 export function decideMediaError(failure: DownloadFailure, spentMs: number): MediaError | null {
+  if (WRONG_FILE.has(failure)) return failure;
   switch (failure) {
-    case 'hash_mismatch':
-    case 'too_large':
-    case 'empty':
-      return failure;
     case 'refused':
       return 'unavailable';
     case 'phone_lacks_file':
@@ -131,6 +137,8 @@ export function decideMediaError(failure: DownloadFailure, spentMs: number): Med
     case 'api_unavailable':
     case 'no_connection':
       return spentMs > UNAVAILABLE_MS ? 'unavailable' : null;
+    default:
+      return null;
   }
 }
 

@@ -178,30 +178,37 @@ export function parseDetails(message: proto.IMessage): { details: Details | null
   return { details, isCut: state.isCut };
 }
 
+interface Budget {
+  /** Characters that may follow. */
+  left: number;
+  isCut: boolean;
+}
+
 /** Undefined for what is absent. */
-function limit(value: unknown, state: { left: number; isCut: boolean }, depth: number): unknown {
+function limit(value: unknown, budget: Budget, depth: number): unknown {
   if (value === null || value === undefined || value === '') return undefined;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (state.left <= 0) {
-    state.isCut = true;
+  if (budget.left <= 0 || depth > MAX_DEPTH) {
+    budget.isCut = true;
     return undefined;
   }
-  if (typeof value === 'string') {
-    const text = limitText(value.toWellFormed(), state.left);
-    state.isCut ||= text !== value;
-    state.left -= text.length;
-    return text;
-  }
-  if (typeof value !== 'object') return value;
-  if (depth > MAX_DEPTH) {
-    state.isCut = true;
-    return undefined;
-  }
+  if (typeof value === 'string') return limitString(value, budget);
+  if (typeof value === 'object') return limitItems(value, budget, depth);
+  return typeof value === 'number' && !Number.isFinite(value) ? undefined : value;
+}
+
+function limitString(value: string, budget: Budget): string {
+  const text = limitText(value.toWellFormed(), budget.left);
+  budget.isCut ||= text !== value;
+  budget.left -= text.length;
+  return text;
+}
+
+function limitItems(value: object, budget: Budget, depth: number): unknown {
   const items = Object.entries(value);
-  state.isCut ||= items.length > MAX_DETAILS_ITEMS;
+  budget.isCut ||= items.length > MAX_DETAILS_ITEMS;
   const kept = items.slice(0, MAX_DETAILS_ITEMS).flatMap(([key, one]) => {
-    state.left -= Array.isArray(value) ? 0 : key.length;
-    const limited = limit(one, state, depth + 1);
+    budget.left -= Array.isArray(value) ? 0 : key.length;
+    const limited = limit(one, budget, depth + 1);
     return limited === undefined ? [] : [[key, limited] as const];
   });
   if (kept.length === 0) return undefined;
