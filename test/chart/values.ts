@@ -119,6 +119,10 @@ export const INSTALLATIONS: Record<string, object> = {
       s3: { bucket: 'files', url: 'https://s3.example.com', pathStyle: true, existingSecret: 'bucket' },
     },
   },
+  'webhook receivers of a private authority': {
+    ...MINIMAL_VALUES,
+    webhooks: { tls: { hosts: ['hooks.example.com', 'example.org'], caConfigMap: 'company-ca' } },
+  },
   'an SMTP server': {
     ...MINIMAL_VALUES,
     smtp: {

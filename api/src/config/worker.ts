@@ -55,6 +55,16 @@ export const workerSettings = {
     types.integer(100, 60_000).default(15_000),
     'Timeout of a webhook call (milliseconds).',
   ),
+  webhookCa: setting(
+    'GWK_WORKER_WEBHOOK_CA',
+    types.text().optional(),
+    'Certificate authority (PEM) of webhook receivers, in addition to public authorities, for the hosts in GWK_WORKER_WEBHOOK_CA_HOSTS.',
+  ),
+  webhookCaHosts: setting(
+    'GWK_WORKER_WEBHOOK_CA_HOSTS',
+    types.text().default(''),
+    'Hosts whose certificates GWK_WORKER_WEBHOOK_CA may sign: names with their subdomains, separated by commas.',
+  ),
   webhookConcurrency: setting(
     'GWK_WORKER_WEBHOOK_CONCURRENCY',
     types.integer(1, 5000).default(256),

@@ -163,7 +163,14 @@ function makeDeliveries(
     forbiddenRanges: config.forbiddenRanges,
   });
   const proxy = readGuardedProxy(config);
-  const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs, proxy });
+  const { webhookTimeoutMs: connectTimeoutMs, webhookCa: ca, webhookCaHosts } = config;
+  const hosts = webhookCaHosts
+    .toLowerCase()
+    .split(',')
+    .map((host) => host.trim())
+    .filter(Boolean);
+  const privateCa = ca === undefined ? undefined : { ca, hosts };
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs, privateCa, proxy });
   closers.defer(() => dispatcher.destroy());
   const options = {
     timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,

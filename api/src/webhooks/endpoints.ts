@@ -15,7 +15,7 @@ import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { lockAccountByName } from '../instances/projection.js';
-import { checkWebhookUrl, type UrlFinding } from '../platform/address-guard/guard.js';
+import { checkWebhookUrl, removeTrailingDot, type UrlFinding } from '../platform/address-guard/guard.js';
 import { openWebhookSecret, sealHeaders, sealWebhookSecret } from './secrets.js';
 import type { EndpointRow } from './view.js';
 
@@ -74,7 +74,8 @@ export async function createEndpoint(
   caller: Caller,
   request: { id: string; resumed: boolean; body: WebhookEndpointCreate },
 ): Promise<{ row: EndpointRow; secret: string }> {
-  const { id, resumed, body } = request;
+  const { id, resumed } = request;
+  const body = { ...request.body, url: removeTrailingDot(request.body.url) };
   checkUrl(body.url, config);
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);
@@ -113,8 +114,9 @@ export async function updateEndpoint(
   { db, config, sealer }: Services,
   caller: Caller,
   id: string,
-  body: WebhookEndpointUpdate,
+  given: WebhookEndpointUpdate,
 ): Promise<EndpointRow> {
+  const body = { ...given, ...(typeof given.url === 'string' && { url: removeTrailingDot(given.url) }) };
   if (typeof body.url === 'string') checkUrl(body.url, config);
   return db.$transaction(async (tx) => {
     await lockAccountByName(tx, caller.accountName);

@@ -277,6 +277,9 @@ livenessProbe:
       {{- end }}
       {{- include "gwk.caSource" (dict "tls" $v.smtp.tls "path" "smtp-ca.crt") | nindent 6 }}
       {{- end }}
+      {{- if has "webhooks" .with }}
+      {{- include "gwk.caSource" (dict "tls" $v.webhooks.tls "path" "webhook-ca.crt") | nindent 6 }}
+      {{- end }}
       {{- if and (has "portals" .with) $v.api.portals.existingSecret }}
       - secret: { name: {{ $v.api.portals.existingSecret | quote }}, items: [{ key: {{ $v.api.portals.tokenKey | quote }}, path: platform-token }] }
       {{- end }}

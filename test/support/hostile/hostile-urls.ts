@@ -51,7 +51,7 @@ export const HOSTILE: [sentence: string, url: string, finding: UrlFinding][] = [
   ['an invalid name', 'https://hooks.invalid:PORT/', 'name-not-public'],
   ['an onion', 'https://abcdef.onion:PORT/', 'name-not-public'],
   ['a corporate name', 'https://intra.corp:PORT/', 'name-not-public'],
-  ['a public name with a dot at its end', 'https://hooks.example.org.:PORT/', 'name-not-public'],
+  ['a private name with a dot at its end', 'https://intra.corp.:PORT/', 'name-not-public'],
   ['an empty label', 'https://hooks..example.org:PORT/', 'name-not-public'],
   ['a label that begins with a hyphen', 'https://-x.example.org:PORT/', 'name-not-public'],
   ['a label with a star', 'https://*.example.org:PORT/', 'name-not-public'],
@@ -119,6 +119,7 @@ export const TREACHEROUS: [sentence: string, name: string, a: string[], aaaa: st
 
 export const ALLOWED: [sentence: string, url: string][] = [
   ['a public name', 'https://hooks.example.org/'],
+  ['a public name with a dot at its end', 'https://hooks.example.org./'],
   ['a name with a port, a path and a query', 'https://hooks.example.com:8443/a/b?c=d#e'],
   ['a name of two labels', 'https://example.com/hook'],
   ['a name with an underscore', 'https://my_hooks.example.com/'],

@@ -126,6 +126,19 @@ describe('at registration', () => {
     expect(onOneMachine.checkUrl(at(url)).ok).toBe(false);
   });
 
+  test.each([
+    ['https://hooks.example.org./a?b=c.', 'https://hooks.example.org/a?b=c.'],
+    ['https://hooks.example.org.:8443', 'https://hooks.example.org:8443/'],
+  ])('allows %s, without the dot', (url, href) => {
+    const check = strict.checkUrl(url);
+    expect(check.ok && check.url.href).toBe(href);
+  });
+
+  test.each(['https://a.internal./', 'https://localhost./', 'https://hooks.example.org../'])(
+    'refuses %s also with its dot',
+    (url) => expect(strict.checkUrl(url)).toEqual({ ok: false, finding: 'name-not-public' }),
+  );
+
   test.each(['http://127.0.0.1:PORT', 'http://127.0.0.1:PORT/', 'http://127.0.0.1:80/a?b=c'])(
     'allows %s on one machine only',
     (url) => {
@@ -268,10 +281,10 @@ describe('at each call', () => {
       target.closeAllConnections();
       await new Promise((resolve) => target.close(resolve));
     });
-    const callOverTls = async (name: string, ca?: string) => {
+    const callOverTls = async (name: string, ca?: string, hosts?: string[]) => {
       const agent = guardedAgent(judge, {
         resolve: dnsResolve(resolverAt(dns)),
-        ...(ca !== undefined && { ca }),
+        ...(ca !== undefined && (hosts ? { privateCa: { ca, hosts } } : { ca })),
       });
       const code = await call(agent, `https://${name}:${targetPort}/`);
       await agent.destroy();
@@ -281,6 +294,15 @@ describe('at each call', () => {
     test('calls the resolved address with the name as Host and SNI', async () => {
       expect(await callOverTls('hooks.example.org', TEST_CERTIFICATE.cert)).toBeNull();
       expect(seen).toEqual([`hooks.example.org:${targetPort} hooks.example.org`]);
+    });
+
+    test.each([
+      ['the host', ['hooks.example.org'], null],
+      ['a domain of the host', ['other.test', 'example.org'], null],
+      ['another host', ['ooks.example.org'], 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      ['no host', [], 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ])('a private authority for %s', async (_, hosts, expected) => {
+      expect(await callOverTls('hooks.example.org', TEST_CERTIFICATE.cert, hosts)).toBe(expected);
     });
 
     test('rejects a certificate for another name', async () => {

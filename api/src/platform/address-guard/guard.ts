@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { rootCertificates } from 'node:tls';
 import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import { Agent, buildConnector } from 'undici';
 import { proxyConnector } from '../proxy-connector.js';
@@ -81,7 +82,8 @@ export class AddressGuard {
     this.#plainHttp = rules.plainHttp === true;
   }
 
-  checkUrl(text: string): UrlVerdict {
+  checkUrl(given: string): UrlVerdict {
+    const text = removeTrailingDot(given);
     if (AMBIGUOUS.test(text) || !URL.canParse(text)) return { ok: false, finding: 'not-a-url' };
     const url = new URL(text);
     if (this.#loopback && LOOPBACK_FORM.test(text)) return { ok: true, url };
@@ -117,6 +119,12 @@ export class AddressGuard {
     return new ForbiddenAddressError('the name leads to an address that is not public');
   }
 }
+
+/** `example.com.` is `example.com`. Certificates name hosts without the dot. */
+export const removeTrailingDot = (url: string): string =>
+  url.replace(/^(https?:\/\/)([^/?#@[\]:]+)\.(?=[/?#:]|$)/i, (whole, scheme: string, host: string) =>
+    isIP(host) === 0 ? scheme + host : whole,
+  );
 
 function authorityOf(text: string): string {
   return text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1)[0] ?? '';
@@ -178,11 +186,19 @@ function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve()): Loo
   };
 }
 
+/** Certificate authority (PEM) beside the public ones, for some hosts only: it could otherwise impersonate any host. */
+export interface PrivateCa {
+  ca: string;
+  /** Names in lower case. A name covers its subdomains. */
+  hosts: readonly string[];
+}
+
 export interface AgentOptions {
   resolve?: Resolve;
   connectTimeoutMs?: number;
   /** Certificate authority (PEM) instead of the system's. */
   ca?: string;
+  privateCa?: PrivateCa | undefined;
   proxy?: GuardedProxy | null;
 }
 
@@ -204,16 +220,30 @@ export function readGuardedProxy(
   return proxy && { proxy, trustsNames: config.proxyNames === 'trust' };
 }
 
+function chooseAuthority(
+  { ca, privateCa }: AgentOptions,
+  connectWith: (ca: string | string[] | undefined) => buildConnector.connector,
+): buildConnector.connector {
+  const usual = connectWith(ca);
+  if (!privateCa) return usual;
+  const trusting = connectWith([...rootCertificates, privateCa.ca]);
+  const isListed = (name: string) =>
+    privateCa.hosts.some((host) => name === host || name.endsWith(`.${host}`));
+  return (target, callback) => (isListed(target.hostname) ? trusting : usual)(target, callback);
+}
+
 function chooseConnector(judge: TargetJudge, options: AgentOptions): buildConnector.connector {
-  const connect = buildConnector({
-    lookup: guardedLookup(judge, options.resolve),
-    timeout: options.connectTimeoutMs ?? 10_000,
-    allowH2: false,
-    autoSelectFamily: true,
-    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect.
-    rejectUnauthorized: true,
-    ...(options.ca !== undefined && { ca: options.ca }),
-  });
+  const connectWith = (ca: string | string[] | undefined) =>
+    buildConnector({
+      lookup: guardedLookup(judge, options.resolve),
+      timeout: options.connectTimeoutMs ?? 10_000,
+      allowH2: false,
+      autoSelectFamily: true,
+      // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect.
+      rejectUnauthorized: true,
+      ...(ca !== undefined && { ca }),
+    });
+  const connect = chooseAuthority(options, connectWith);
   if (!options.proxy) return connect;
   const { proxy, trustsNames } = options.proxy;
   const resolve = options.resolve ?? dnsResolve();

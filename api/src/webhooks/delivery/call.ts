@@ -33,6 +33,8 @@ export class Call implements Dispatcher.DispatchHandler {
   #reason: Error | undefined;
   #statusCode = 0;
   #retryAfter: string | null = null;
+  /** Where a redirect leads, which is not followed. */
+  #location: string | undefined;
   #response: Buffer = EMPTY;
   #size = 0;
 
@@ -74,6 +76,7 @@ export class Call implements Dispatcher.DispatchHandler {
     if (statusCode < 200) return;
     this.#statusCode = statusCode;
     this.#retryAfter = [headers['retry-after']].flat()[0] ?? null;
+    this.#location = statusCode < 400 ? [headers['location']].flat()[0] : undefined;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -116,7 +119,8 @@ export class Call implements Dispatcher.DispatchHandler {
   #answer(): void {
     if (!this.#end()) return;
     const statusCode = this.#statusCode;
-    const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`;
+    const target = describeRedirect(this.#location, this.prepared.url);
+    const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}${target}`;
     const response = this.#response.subarray(0, this.#size);
     this.#settle({ statusCode, error, retryAfter: this.#retryAfter, response });
   }
@@ -130,6 +134,15 @@ export class Call implements Dispatcher.DispatchHandler {
     const latencyMs = Math.round(performance.now() - this.#start);
     this.#settled.resolve({ claimed: this.prepared.claimed, latencyMs, ...rest });
   }
+}
+
+const MAX_TARGET = 200;
+
+/** Names the target without its user and query, which may be secret. A parsed URL is ASCII. */
+function describeRedirect(location: string | undefined, base: URL): string {
+  if (location === undefined || !URL.canParse(location, base.href)) return '';
+  const { origin, pathname } = new URL(location, base.href);
+  return ` (redirect to ${(origin + pathname).slice(0, MAX_TARGET)}, not followed)`;
 }
 
 const FAILURES: Record<string, string> = {

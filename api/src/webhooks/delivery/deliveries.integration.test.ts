@@ -159,9 +159,15 @@ describe('failed attempt', () => {
       'a redirect (not followed)',
       (res) => res.writeHead(302, { location: '/other' }).end(),
       302,
-      'answered 302',
+      'answered 302 (redirect to ORIGIN/other, not followed)',
     ],
-    ['a permanent redirect', (res) => res.writeHead(308, { location: '/other' }).end(), 308, 'answered 308'],
+    ['a redirect with a secret', (res) => res.writeHead(302, { location: 'https://u:p@example.com/a?b=c#d' }).end(), 302, 'answered 302 (redirect to https://example.com/a, not followed)'], // prettier-ignore
+    [
+      'a permanent redirect',
+      (res) => res.writeHead(308, { location: 'http://[' }).end(),
+      308,
+      'answered 308',
+    ],
     ['a closed connection', (res) => res.socket!.destroy(), null, 'connection closed without an answer'],
     ['an answer that is not HTTP', (res) => res.socket!.end('hello\r\n\r\n'), null, 'the answer is not HTTP'],
     ['endless headers', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
@@ -174,7 +180,8 @@ describe('failed attempt', () => {
     await world.startWorker();
     await world.emit();
     const row = await world.attempted(id);
-    expect(row).toMatchObject({ status: 'pending', lastStatusCode: statusCode, lastError: error });
+    const lastError = error.replace('ORIGIN', new URL(target.url).origin);
+    expect(row).toMatchObject({ status: 'pending', lastStatusCode: statusCode, lastError });
     expect(row.lastLatencyMs).not.toBeNull();
     expect(target.posts.map(({ path }) => path)).toEqual(['/hook']);
   });
