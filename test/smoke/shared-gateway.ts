@@ -34,7 +34,12 @@ export async function startSharedGateway(): Promise<void> {
     apis: 2,
     settings: {
       // All test files use one client address.
-      api: { ...debug, GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
+      api: {
+        ...debug,
+        GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+        // For the accounts that allow it.
+        GWK_API_PAIRING_PASSKEYS: 'on',
+      },
       worker: debug,
       operator: { ...debug, ...networkEnvironment(numbers, 'OPERATOR') },
     },

@@ -173,11 +173,29 @@ test('reports the reason when the network refuses the passkey', async () => {
   expect(await read()).toMatchObject({ passkey: null, error: { reason: 'passkey_refused' } });
 });
 
+test('reports the reason when the network refuses the equal codes', async () => {
+  await ask();
+  await showCode();
+  engine.handlers.passkey = async () => {
+    await engine.call('pairing', { session, news: { kind: 'failed', reason: 'passkey_refused' } });
+    return new CommandRefusal('passkey_not_awaited');
+  };
+  expect(refusal(await confirm())).toEqual([502, 'pairing-failed']);
+});
+
 test('keeps waiting if no engine answers', async () => {
   const options = await ask();
   await engine.stop();
   expect(refusal(await answer(phone.assert(options)))).toEqual([503, 'engine-unavailable']);
   expect((await read()).passkey?.options).toEqual(options);
+});
+
+test('keeps the code if no engine answers', async () => {
+  await ask();
+  await showCode();
+  await engine.stop();
+  expect(refusal(await confirm())).toEqual([503, 'engine-unavailable']);
+  expect((await read()).passkey?.code).toBe('ABCD-1234');
 });
 
 test('tells the next engine that a passkey was asked for in the session', async () => {
@@ -307,6 +325,9 @@ describe('refuses', () => {
     }
     leavesNothing();
     expect((await answer(phone.assert(options), first)).status).toBe(200);
+    await showCode();
+    expect(refusal(await confirm(second))).toEqual([403, 'forbidden']);
+    expect((await confirm(first)).status).toBe(200);
   });
 
   test('the second of two answers at once', async () => {
