@@ -5,7 +5,7 @@ import { ConsoleStage, findViolations, show } from './stage.js';
 describeWithChromium('numbers in the console', () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
-    stage = await ConsoleStage.open('numbers');
+    stage = await ConsoleStage.open('numbers', { GWK_API_PAIRING_PASSKEYS: 'on' });
   });
   afterAll(() => stage?.close());
 
@@ -32,6 +32,25 @@ describeWithChromium('numbers in the console', () => {
     await until(async () => (await read()).state === 'pending_pair', { what: 'the phone is unlinked' });
     await page.getByRole('button', { name: 'Try again' }).click();
     await shown.or(page.getByAltText('QR code to scan with the phone')).waitFor();
+  });
+
+  test('the page shows that the phone waits for its passkey, and why that ended', async () => {
+    const { client, account } = stage.customer;
+    await stage.gateway.gwk('account', 'allow-passkeys', account.name);
+    const phone = await stage.network.phone('5511955550019', { name: 'Passkey' });
+    await phone.behaves({ needsPasskey: true });
+    const { id } = await client.expect<{ id: string }>(201, 'POST', '/v1/instances', {
+      body: { name: 'Passkey shop', kind: 'web' },
+    });
+    const page = await stage.signIn();
+    await show(page, stage.at(`numbers/${id}/pairing`));
+    await page.getByAltText('QR code to scan with the phone').waitFor();
+    const { qr } = await client.expect<{ qr: { code: string } }>(200, 'GET', `/v1/instances/${id}/pairing`);
+    await expect(phone.scan(qr.code)).rejects.toThrow('without a passkey');
+    await page.getByText(/^The phone asks for its passkey\./).waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    for (const connection of stage.running.network.world.connections) connection.cut();
+    await page.getByText('The connection ended while the passkey was awaited. Try again.').waitFor();
   });
 
   test('the list finds a number by its name and state, and explains its health in both languages', async () => {

@@ -167,10 +167,22 @@ export const pairing = {
     online: 'The phone must be online now, and again at least once in 14 days.',
     risk: 'WhatsApp can restrict or ban numbers that use unofficial clients. Start with few messages.',
   },
+  passkey: {
+    request:
+      'The phone asks for its passkey. The program that started this pairing must answer through the HTTP interface until {{time}}.',
+    compare: 'Compare this code with the one on the phone.',
+    equal: 'The codes are equal',
+    different: 'The codes differ',
+  },
   reasons: {
     codes_unread:
       'Nobody scanned the codes in time. A phone with four linked devices scans nothing: unlink one first.',
-    passkey_required: 'The phone demands a passkey, which this gateway does not have. Use another phone.',
+    passkey_required:
+      'The phone demands a passkey, and this gateway does not permit passkeys. Use another phone.',
+    passkey_refused: 'WhatsApp did not accept the passkey, or the codes differed.',
+    passkey_expired: 'Nobody answered the request for the passkey in time.',
+    passkey_unsupported: 'WhatsApp asked for the passkey in an unknown way.',
+    passkey_interrupted: 'The connection ended while the passkey was awaited. Try again.',
     refused_by_the_network: 'WhatsApp links no device with this number at the moment. Try again later.',
     signature_refused: 'The account did not confirm the device. Try again.',
     no_code_given: 'WhatsApp gave no code for this number. Check the number.',

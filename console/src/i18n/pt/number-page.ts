@@ -167,10 +167,22 @@ export const pairing = {
     online: 'O telefone precisa estar online agora e pelo menos uma vez a cada 14 dias.',
     risk: 'O WhatsApp pode restringir ou banir números que usam clientes não oficiais. Comece com poucas mensagens.',
   },
+  passkey: {
+    request:
+      'O telefone pede a chave de acesso (passkey). O programa que iniciou este pareamento deve responder pela interface HTTP até {{time}}.',
+    compare: 'Compare este código com o do telefone.',
+    equal: 'Os códigos são iguais',
+    different: 'Os códigos são diferentes',
+  },
   reasons: {
     codes_unread:
       'Ninguém leu os códigos a tempo. Um telefone com quatro dispositivos conectados não lê nenhum: desconecte um antes.',
-    passkey_required: 'O telefone exige uma chave de acesso, que este gateway não tem. Use outro telefone.',
+    passkey_required:
+      'O telefone exige uma chave de acesso, e este gateway não as permite. Use outro telefone.',
+    passkey_refused: 'O WhatsApp não aceitou a chave de acesso, ou os códigos eram diferentes.',
+    passkey_expired: 'Ninguém respondeu ao pedido da chave de acesso a tempo.',
+    passkey_unsupported: 'O WhatsApp pediu a chave de acesso de um modo desconhecido.',
+    passkey_interrupted: 'A conexão terminou enquanto a chave de acesso era esperada. Tente de novo.',
     refused_by_the_network: 'O WhatsApp não vincula dispositivos a este número no momento. Tente mais tarde.',
     signature_refused: 'A conta não confirmou o dispositivo. Tente de novo.',
     no_code_given: 'O WhatsApp não deu um código para este número. Confira o número.',

@@ -22,6 +22,7 @@ import { useInstance, type Instance } from '../queries';
 import { CodeView } from './code-view';
 import { Connected } from './connected';
 import { PairingSteps } from './pairing-steps';
+import { PasskeyView } from './passkey-view';
 import { usePairing, type Pairing, type PairingRequest } from './use-pairing';
 
 export default function PairingPage() {
@@ -77,7 +78,11 @@ function Pairings({ instance }: { instance: Instance }) {
           {method === 'code' && request === null ? (
             <PhoneForm ask={(phone) => setRequest({ method: 'code', phone })} />
           ) : (
-            <Progress pairing={pairing} edit={method === 'code' ? () => setRequest(null) : null} />
+            <Progress
+              instance={instance}
+              pairing={pairing}
+              edit={method === 'code' ? () => setRequest(null) : null}
+            />
           )}
         </Stack>
       </Paper>
@@ -87,12 +92,13 @@ function Pairings({ instance }: { instance: Instance }) {
 }
 
 interface ProgressProps {
+  instance: Instance;
   pairing: Pairing & { restart: () => void };
   /** Returns to the form of the phone number; null for a QR code. */
   edit: (() => void) | null;
 }
 
-function Progress({ pairing, edit }: ProgressProps) {
+function Progress({ instance, pairing, edit }: ProgressProps) {
   const { t } = useTranslation();
   if (pairing.phase === 'failed') {
     return (
@@ -108,6 +114,8 @@ function Progress({ pairing, edit }: ProgressProps) {
       </Stack>
     );
   }
+  if (pairing.phase === 'passkey' && pairing.passkey)
+    return <PasskeyView instance={instance} passkey={pairing.passkey} />;
   if (pairing.phase === 'open' && pairing.code) return <CodeView code={pairing.code} />;
   return (
     <Group mih={300} role="status">
@@ -120,6 +128,10 @@ function Progress({ pairing, edit }: ProgressProps) {
 const REASONS = [
   'codes_unread',
   'passkey_required',
+  'passkey_refused',
+  'passkey_expired',
+  'passkey_unsupported',
+  'passkey_interrupted',
   'refused_by_the_network',
   'signature_refused',
   'no_code_given',

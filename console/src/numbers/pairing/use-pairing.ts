@@ -21,8 +21,10 @@ export interface LinkedPhone {
 }
 
 export interface Pairing {
-  phase: 'waiting' | 'open' | 'paired' | 'connected' | 'failed';
+  phase: 'waiting' | 'open' | 'passkey' | 'paired' | 'connected' | 'failed';
   code: ShownCode | null;
+  /** The phone waits for its passkey, then for the comparison of the code. */
+  passkey: { code: string | null; expiresAt: Date } | null;
   /** Null: none yet, or it was linked before this page opened. */
   linked: LinkedPhone | null;
   /** Reason of a failed session: a word of the API, or its text. */
@@ -31,7 +33,14 @@ export interface Pairing {
   error: Error | null;
 }
 
-const WAITING: Pairing = { phase: 'waiting', code: null, linked: null, failure: null, error: null };
+const WAITING: Pairing = {
+  phase: 'waiting',
+  code: null,
+  passkey: null,
+  linked: null,
+  failure: null,
+  error: null,
+};
 
 type Change = Partial<Pairing> | 'restart';
 const reduce = (state: Pairing, change: Change): Pairing =>
@@ -130,6 +139,10 @@ function readEvent({ event, data }: StreamEvent): Partial<Pairing> {
   if (event === 'code') {
     const { code, expires_in_s } = data as { code: string; expires_in_s: number };
     return { phase: 'open', code: { text: code, image: null, expiresAt: Date.now() + expires_in_s * 1000 } };
+  }
+  if (event === 'passkey' || event === 'passkey_code') {
+    const { code, expires_at } = data as { code: string | null; expires_at: string };
+    return { phase: 'passkey', code: null, passkey: { code, expiresAt: new Date(expires_at) } };
   }
   if (event === 'paired') {
     const { jid } = data as { jid: string };
