@@ -1,6 +1,6 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
 import { fromPublicId, newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
-import { canonicalPhone, parseRecipient, toAddress, toNetworkId } from '@gwk/core/ids/recipients';
+import { canonicalPhone, isGroupId, parseRecipient, toAddress, toNetworkId } from '@gwk/core/ids/recipients';
 import type { ContactIds, EventChat, EventData, EventPerson } from '@gwk/core/resources/event-data';
 import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Queryable } from '../database/database.js';
@@ -96,7 +96,7 @@ export interface ConversationSubject extends ContactNames {
  */
 export function buildChat(message: { to: string } & ConversationSubject): EventChat {
   const { to, groupId, username } = message;
-  if (groupId !== null) return { id: groupId, is_group: true };
+  if (groupId !== null) return { id: groupId, is_group: isGroupId(groupId) };
   const { id, ...phone } = identify(to, message);
   return { id, is_group: false, ...phone, username };
 }

@@ -1,6 +1,7 @@
 import type { Caller } from '../accounts/caller.js';
 import { MAX_TYPED } from '@gwk/core/text/text-folding';
 import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
+import { decidePlace } from '@gwk/core/ids/addresses';
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import {
@@ -42,10 +43,10 @@ export interface Arrival extends Required<InboundItem> {
   at: Date;
 }
 
-/** Returns null for other kinds of chats (status posts, channels), which have no conversation in gwk. */
+/** Returns null for places without messages to the instance: status posts and channels. */
 export function parseArrival(item: InboundItem, place: number): Arrival | null {
   const { message } = item;
-  const chat = parseRecipient(message.chat) ?? parseOwnList(message);
+  const chat = parseRecipient(message.chat) ?? parseOwnList(message) ?? parseUnknownPlace(message);
   if (!chat) return null;
   const messageId = item.messageId ?? newUuid();
   return {
@@ -65,7 +66,15 @@ function parseOwnList({ chat, from_me }: Incoming): Recipient | null {
   return from_me && isList(chat) ? { kind: 'group', name: chat, phone: null } : null;
 }
 
-export const isList = (chat: string): boolean => /^[0-9]{1,30}@broadcast$/.test(chat);
+const ADDRESS = /^[\x21-\x7e]{1,80}@[a-z.]{1,20}$/;
+
+/** A place that gwk knows nothing of. It is stored like a group, and nothing can be sent there. */
+function parseUnknownPlace({ chat }: Incoming): Recipient | null {
+  const isReported = ADDRESS.test(chat) && !isList(chat) && decidePlace(chat) !== 'ignored';
+  return isReported ? { kind: 'group', name: chat, phone: null } : null;
+}
+
+const isList = (chat: string): boolean => /^[0-9]{1,30}@broadcast$/.test(chat);
 
 /**
  * Whether it becomes a message in gwk: all that contacts write, and the messages from a device of the account, except its

@@ -126,16 +126,16 @@ BEGIN
   SELECT array_agg(s.message_id) INTO inserted FROM seen s;
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
-    participant, list, created_at, sent_at, delivered_at, updated_at)
+    participant, list, by_phone, created_at, sent_at, delivered_at, updated_at)
   SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id,
     CASE WHEN i.from_me THEN 'outbound' ELSE 'inbound' END, i."to", i.type,
     CASE WHEN i.from_me THEN 'sent' ELSE 'delivered' END, i.wa_message_id,
-    CASE WHEN NOT i.from_me THEN i.participant END, i.list, i.created_at, i.at,
+    CASE WHEN NOT i.from_me THEN i.participant END, i.list, coalesce(i.by_phone, false), i.created_at, i.at,
     CASE WHEN NOT i.from_me THEN i.created_at END, i.created_at
   FROM jsonb_to_recordset(items)
     AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
-      wa_message_id text, participant text, list text, created_at timestamptz, at timestamptz, has_row boolean,
-      from_me boolean)
+      wa_message_id text, participant text, list text, by_phone boolean, created_at timestamptz, at timestamptz,
+      has_row boolean, from_me boolean)
   WHERE i.has_row AND i.message_id = ANY (inserted);
 
   INSERT INTO message_cards (message_id, instance_id, card_sealed)

@@ -236,6 +236,26 @@ describe('a message written on the phone', () => {
   });
 });
 
+test.each(['867051314767696@bot', '1-2001@interop', '77@future', '0@s.whatsapp.net'])(
+  'a message of %s is reported in a chat of its own',
+  async (place) => {
+    const given = message('', { chat: place, from: place, from_name: 'X', kind: 'unknown', type: 'other' });
+    await receive([given]);
+    const [row] = await rows();
+    const event = (await events()).at(-1);
+    expect(event).toMatchObject({
+      type: 'message.received',
+      data: {
+        message_id: `msg_${row!.id.replaceAll('-', '')}`,
+        wa_message_id: given.wa_message_id,
+        chat: { id: place, is_group: false },
+        from: { id: place, name: 'X' },
+        ...{ from_me: false, type: 'other', kind: 'unknown' },
+      },
+    });
+  },
+);
+
 test('accepts and drops messages outside conversations', async () => {
   await receive([message('', { chat: 'status@broadcast' }), message('', { chat: '123@newsletter' })]);
   expect(await rows()).toEqual([]);

@@ -1,4 +1,5 @@
 import { toPublicId } from '@gwk/core/ids/ids';
+import { isGroupId } from '@gwk/core/ids/recipients';
 import {
   DETAIL_FIELDS,
   type ContactIds,
@@ -10,7 +11,7 @@ import {
 } from '@gwk/core/resources/event-data';
 import { cleanFilename } from '@gwk/core/text/filenames';
 import { identify, type EventDraft } from '../events/emit.js';
-import { hasRow, isList, networkId, type Arrival, type Incoming } from './arrival.js';
+import { hasRow, networkId, type Arrival, type Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
 
 /** Builds the parts of events: conversation, sender and content. */
@@ -21,7 +22,7 @@ export function buildSubject(
   const { instanceId, chat } = arrival;
   const isShared = chat.kind === 'group';
   const { id, ...shown } = isShared ? { id: chat.name } : identifyContact(arrival, known);
-  const is_group = isShared && !isList(chat.name);
+  const is_group = isShared && isGroupId(chat.name);
   return { accountId: known.accountId!, instanceId, chat: { id, is_group, ...shown } };
 }
 

@@ -115,6 +115,7 @@ function contactRow(arrival: Arrival, known: Known, newIdOf: NewIdOf): Row {
     to: link?.phone ?? chat.phone ?? (known.lid === chat.name ? known.phone : null) ?? chat.name,
     lid: link?.lid ?? readLid(chat),
     phone: link?.phone,
+    by_phone: chat.phone !== null,
     username: message.username,
     lid_username: findLidUsername(arrival, known),
     person: message.from_me ? null : message.from_name,

@@ -34,11 +34,16 @@ export async function markRead(
     known.map(({ id }) => id),
   );
   const byId = new Map(known.map((message) => [message.waMessageId, message]));
-  const messages = ids.map((id) => {
-    const { participant = null, list } = byId.get(id) ?? {};
-    return { wa_message_id: id, participant, ...(list && { list }) };
-  });
-  await askEngine(services, row, 'read', { chat: addressChat(chat, conversation), messages });
+  const byAddress = Map.groupBy(ids, (id) =>
+    byId.get(id)?.byPhone ? addressByPhone(chat, conversation!) : addressChat(chat, conversation),
+  );
+  for (const [address, marked] of byAddress) {
+    const messages = marked.map((id) => {
+      const { participant = null, list } = byId.get(id) ?? {};
+      return { wa_message_id: id, participant, ...(list && { list }) };
+    });
+    await askEngine(services, row, 'read', { chat: address, messages });
+  }
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`
     UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
@@ -59,7 +64,12 @@ interface Conversation extends ConversationNames {
   id: string;
 }
 
-/** The LID of a phone number if this instance knows it, because read receipts follow the id that the contact writes from. */
+/** Receipts answer the id that the contact wrote from. */
+function addressByPhone({ name, phone }: Recipient, conversation: Conversation): string {
+  return toNetworkId(conversation.phone ?? phone ?? name);
+}
+
+/** The LID of a phone number if this instance knows it, because contacts write from it. */
 function addressChat({ kind, name, phone }: Recipient, conversation: Conversation | null): string {
   if (kind === 'group' || !conversation) return toNetworkId(phone ?? name);
   return identify(phone ?? name, conversation).id;

@@ -40,6 +40,8 @@ const group = (number: number): GroupOut => ({
   jid: `1203630000000000${String(number).padStart(2, '0')}@g.us`,
   subject: `Group ${number}`,
   announcement: false,
+  is_community: false,
+  parent: null,
   size: 2,
   role: 'member',
 });
@@ -129,6 +131,26 @@ describe('a group', () => {
     const stated = { ...member(3), username: 'eva' };
     engine.handlers.group = () => ({ group: details, members: [ana, member(2), stated], next: null });
     expect((await read()).body.members).toEqual([{ ...ana, username: 'ana.s' }, member(2), stated]);
+  });
+
+  test('shows the phone numbers of members that gwk knows from elsewhere', async () => {
+    const engine = await startEngine();
+    const ana = { ...member(1), lid: '20000000002@lid' };
+    await engine.call('names', { lid: ana.lid, phone: '5511987650001' });
+    const details = { ...group(1), parent: '120363000000000009@g.us', description: null };
+    engine.handlers.group = () => ({ group: details, members: [ana, member(2)], next: null });
+    const { body } = await read();
+    expect(body.members).toEqual([{ ...ana, phone: '5511987650001' }, member(2)]);
+    expect(body).toMatchObject({ is_community: false, parent: '120363000000000009@g.us' });
+  });
+
+  test('of an engine of the former release says nothing of communities', async () => {
+    const engine = await startEngine();
+    const former = { ...group(1), is_community: undefined, parent: undefined };
+    engine.handlers.group = () => ({ group: { ...former, description: null }, members: [], next: null });
+    expect((await read()).body).toMatchObject({ is_community: false, parent: null });
+    engine.handlers.groups = () => ({ items: [former], next: null });
+    expect((await list()).body.data).toEqual([group(1)]);
   });
 
   test('that the network does not show is not-found with words', async () => {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { PageRange } from '../database/keyset-pages.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { readUsernames } from '../message-status/member-usernames.js';
+import { readKnownMembers } from '../message-status/member-usernames.js';
 import { askEngine, DEADLINES, readReply, unavailable } from '../engine-commands/ask-engine.js';
 
 /** The network is asked for unknown groups, and many queries can lead to a ban. */
@@ -14,9 +14,14 @@ const REQUESTS_A_MINUTE = 60;
 /** A community has at most 5,000 members. */
 const MAX_MEMBERS = 20_000;
 
-const ListReply = z.object({ items: z.array(GroupOut), next: z.string().nullable() });
+/** An engine of the former release states nothing of communities. */
+const COMMUNITY = {
+  is_community: GroupOut.shape.is_community.default(false),
+  parent: GroupOut.shape.parent.default(null),
+};
+const ListReply = z.object({ items: z.array(GroupOut.extend(COMMUNITY)), next: z.string().nullable() });
 const GroupReply = z.object({
-  group: GroupDetailsOut.omit({ members: true }),
+  group: GroupDetailsOut.omit({ members: true }).extend(COMMUNITY),
   /** An engine of the former release states no usernames. */
   members: z.array(GroupMemberOut.extend({ username: GroupMemberOut.shape.username.default(null) })),
   /** Last member of this reply if others follow. */
@@ -67,21 +72,20 @@ export async function findGroup(services: Services, row: Instance, jid: string):
   throw unavailable();
 }
 
-/** Adds usernames that the network did not state with the group. */
+/** Adds usernames and phone numbers that the network did not state with the group, for example of a community. */
 async function nameMembers(
   { db }: Services,
   { id: instanceId, accountId }: Instance,
   members: readonly GroupMemberOut[],
 ): Promise<GroupMemberOut[]> {
-  const unnamed = members.flatMap(({ lid, username }) =>
-    lid === null || username !== null ? [] : [{ accountId, instanceId, lid }],
+  const unnamed = members.flatMap(({ lid, phone, username }) =>
+    lid === null || (phone !== null && username !== null) ? [] : [{ accountId, instanceId, lid }],
   );
-  const findUsername = await readUsernames(db.queryRows, unnamed);
+  const find = await readKnownMembers(db.queryRows, unnamed);
   return members.map((member) => {
-    const { lid, username } = member;
-    return lid === null || username !== null
-      ? member
-      : { ...member, username: findUsername({ instanceId, lid }) };
+    const known = member.lid === null ? null : find({ instanceId, lid: member.lid });
+    const { phone = null, username = null } = known ?? {};
+    return { ...member, phone: member.phone ?? phone, username: member.username ?? username };
   });
 }
 

@@ -166,7 +166,7 @@ describe('contacts', () => {
   test('returns whether a phone number is on WhatsApp and its jid, and asks the network once a day', async () => {
     const engine = await answering();
     const jid = '5511987654321@s.whatsapp.net';
-    const existing = { phone: '5511987654321', exists: true, jid, id: jid, username: null };
+    const existing = { phone: '5511987654321', exists: true, jid, lid: null, id: jid, username: null };
     expect(await check('5511987654321')).toMatchObject({ status: 200, body: existing });
     expect((await check('5511987654321')).body).toEqual(existing);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
@@ -180,14 +180,14 @@ describe('contacts', () => {
 
   test('reports a phone number that is not on WhatsApp', async () => {
     await answering(null);
-    const absent = { phone: '551199990000', exists: false, jid: null, id: null, username: null };
+    const absent = { phone: '551199990000', exists: false, jid: null, lid: null, id: null, username: null };
     expect((await check('551199990000')).body).toEqual(absent);
   });
 
   const LID = '101234567890123@lid';
   test('looks up a person by the LID, whose phone number is unknown, and asks the network once a day', async () => {
     const engine = await answering(LID, LID);
-    const found = { phone: null, exists: true, jid: LID, id: LID, username: null };
+    const found = { phone: null, exists: true, jid: LID, lid: LID, id: LID, username: null };
     expect((await check(LID)).body).toEqual(found);
     expect((await check(encodeURIComponent('101234567890123:7@lid'))).body).toEqual(found);
     expect(engine.received).toEqual([{ name: 'check-contact', args: { lid: LID } }]);
@@ -197,7 +197,7 @@ describe('contacts', () => {
     await client.call('POST', '/v1/opt-outs', { body: { contact: LID } });
     await answering('5511987654321@s.whatsapp.net', LID);
     const jid = '5511987654321@s.whatsapp.net';
-    const found = { phone: '5511987654321', exists: true, jid, id: LID, username: null };
+    const found = { phone: '5511987654321', exists: true, jid, lid: LID, id: LID, username: null };
     expect((await check(LID)).body).toEqual(found);
     expect((await check(LID)).body).toEqual(found);
     const body = { instance_id: id, to: '5511987654321', type: 'text', text: { body: 'oi' } };
@@ -355,6 +355,24 @@ describe('read marks', () => {
       ],
     });
     expect((await messages()).map(({ status }) => status)).toEqual(['read', 'read']);
+  });
+
+  test('answer the id by which each message came', async () => {
+    const engine = await startConnectedEngine();
+    engine.handlers.read = () => null;
+    const [phone, lid] = ['5511987654321@s.whatsapp.net', '101234567890123@lid'];
+    const byLid = { chat: lid, from: lid, alt: phone };
+    await engine.call('inbound', { messages: [received('P1', { alt: lid }), received('L1', byLid)] });
+    expect((await read('5511987654321', ['P1', 'L1', 'unknown'])).status).toBe(204);
+    const mark = (wa_message_id: string) => ({ wa_message_id, participant: null });
+    expect(engine.received.map(({ args }) => args)).toEqual([
+      { chat: phone, messages: [mark('P1')] },
+      { chat: lid, messages: [mark('L1'), mark('unknown')] },
+    ]);
+    expect((await messages()).map((row) => [row.to, row.lid, row.status])).toEqual([
+      ['5511987654321', lid, 'read'],
+      ['5511987654321', lid, 'read'],
+    ]);
   });
 
   test('uses a LID as it is', async () => {

@@ -8,21 +8,30 @@ interface Member {
   lid: string;
 }
 
-/** Reads the usernames of members of groups, of those that their instance knows from a direct chat. */
-export async function readUsernames(
+interface KnownMember {
+  username: string | null;
+  phone: string | null;
+}
+
+/**
+ * Reads what is known of members of groups: the username from a direct chat of their instance, and the phone number from any
+ * report of the account's engines.
+ */
+export async function readKnownMembers(
   queryRows: QueryRows,
   members: readonly Member[],
-): Promise<(member: Omit<Member, 'accountId'>) => string | null> {
+): Promise<(member: Omit<Member, 'accountId'>) => KnownMember | null> {
   if (members.length === 0) return () => null;
-  const rows = await queryRows<{ instance_id: string; name: string; username: string }>(Prisma.sql`
-    SELECT v.instance_id, n.name, v.username
+  const rows = await queryRows<KnownMember & { instance_id: string; name: string }>(Prisma.sql`
+    SELECT m.instance_id, n.name, v.username, (
+      SELECT p.phone FROM contact_names p WHERE p.contact_id = n.contact_id AND p.phone IS NOT NULL
+      ORDER BY p.linked_at DESC NULLS LAST LIMIT 1) AS phone
     FROM unnest(${members.map(({ accountId }) => accountId)}::uuid[],
       ${members.map(({ instanceId }) => instanceId)}::uuid[], ${members.map(({ lid }) => lid)}::text[])
       AS m(account_id, instance_id, lid)
     JOIN contact_names n ON n.account_id = m.account_id AND n.name = m.lid
-    JOIN conversations v ON v.instance_id = m.instance_id AND v.contact_id = n.contact_id
-    WHERE v.username IS NOT NULL`);
-  const found = new Map(rows.map(({ instance_id, name, username }) => [`${instance_id} ${name}`, username]));
+    LEFT JOIN conversations v ON v.instance_id = m.instance_id AND v.contact_id = n.contact_id`);
+  const found = new Map(rows.map((row) => [`${row.instance_id} ${row.name}`, row]));
   return ({ instanceId, lid }) => found.get(`${instanceId} ${lid}`) ?? null;
 }
 
@@ -34,6 +43,6 @@ export async function nameMembers(queryRows: QueryRows, drafts: readonly EventDr
       ? [{ accountId, instanceId, lid, data }]
       : [];
   });
-  const findUsername = await readUsernames(queryRows, unnamed);
-  for (const member of unnamed) member.data['participant_username'] = findUsername(member);
+  const find = await readKnownMembers(queryRows, unnamed);
+  for (const member of unnamed) member.data['participant_username'] = find(member)?.username ?? null;
 }

@@ -37,7 +37,27 @@ const COLUMNS = selectFields(LISTED_FIELDS, 'm');
  * Returns at most `limit` messages, newest first.
  * @throws Problem `invalid-phone`, `not-found`
  */
-export async function listMessages(
+export const listMessages = async (
+  db: Database,
+  caller: Caller,
+  filters: MessageFilters,
+  range: PageRange,
+): Promise<ListedMessage[]> => addLids(db, await readPage(db, caller, filters, range));
+
+/** Adds the LIDs that the instances know for the contacts of messages. */
+export async function addLids<Row extends ListedMessage>(
+  db: Pick<Database, '$queryRaw'>,
+  rows: readonly Row[],
+): Promise<Row[]> {
+  if (rows.length === 0) return [];
+  const ids = [...new Set(rows.map(({ conversationId }) => conversationId!))];
+  const found = await db.$queryRaw<{ id: string; lid: string }[]>`
+    SELECT id, lid FROM conversations WHERE id = ANY (${ids}::uuid[]) AND lid IS NOT NULL`;
+  const lids = new Map(found.map(({ id, lid }) => [id, lid]));
+  return rows.map((row) => ({ ...row, lid: lids.get(row.conversationId!) }));
+}
+
+async function readPage(
   db: Database,
   caller: Caller,
   filters: MessageFilters,
@@ -140,7 +160,7 @@ export async function findMessage(db: Database, caller: Caller, id: string): Pro
   return row;
 }
 
-type FoundMessage = Pick<Message, 'id' | 'direction' | 'participant' | 'list' | 'waMessageId'>;
+type FoundMessage = Pick<Message, 'id' | 'direction' | 'participant' | 'list' | 'byPhone' | 'waMessageId'>;
 
 /** Author of a message. Network ids are unique only together with it. */
 export interface MessageAuthor {
@@ -171,7 +191,7 @@ export async function findByNetworkIds(
   const ids = found.ids.filter((id) => id !== null).sort();
   // Prisma's findMany would be another statement, with a plan of all partitions, for each number of ids.
   const rows = await db.$queryRaw<FoundMessage[]>`
-    SELECT id, direction, participant, list, wa_message_id AS "waMessageId" FROM messages
+    SELECT id, direction, participant, list, by_phone AS "byPhone", wa_message_id AS "waMessageId" FROM messages
     WHERE id = ANY (${ids}::uuid[]) AND id BETWEEN ${ids[0] ?? null}::uuid AND ${ids.at(-1) ?? null}::uuid`;
   return found.ids.map((id) => rows.find((row) => row.id === id));
 }

@@ -9,19 +9,19 @@ import type { Message } from '../generated/prisma/client.js';
 import { chooseLanguage, languageHeaders } from '../http/language.js';
 import { formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
+import type { Services } from '../http/services.js';
 import { pageSchema } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { EDIT_TIMEOUT_MS, deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
-import { findMessage, listMessages } from './list.js';
+import { addLids, findMessage, listMessages } from './list.js';
 import { localMessageOut, messageOut } from './view.js';
 
 const REPLAYED = ['Idempotent-Replayed', 'true'];
 
-const toAnswer = (row: Message): Answer => ({
-  status: 200,
-  body: messageOut(row),
-  headers: ['ETag', formatEtag(row.version)],
-});
+async function toAnswer({ db }: Services, row: Message): Promise<Answer> {
+  const [shown] = await addLids(db, [row]);
+  return { status: 200, body: messageOut(shown!), headers: ['ETag', formatEtag(row.version)] };
+}
 
 export const messageOperations = [
   operation({
@@ -89,10 +89,10 @@ export const messageOperations = [
     etag: true,
     async handle({ caller, params, exchange, services }) {
       const row = await findMessage(services.db, caller, params['message_id']!);
+      const [shown] = await addLids(services.db, [row]);
       const language = chooseLanguage(exchange);
-      const { headers, ...answer } = toAnswer(row);
-      const body = localMessageOut(language)(row);
-      return { ...answer, body, headers: [...headers!, ...languageHeaders(language)] };
+      const headers = ['ETag', formatEtag(row.version), ...languageHeaders(language)];
+      return { status: 200, body: localMessageOut(language)(shown!), headers };
     },
   }),
 
@@ -118,7 +118,7 @@ export const messageOperations = [
     ],
     async handle({ caller, params, body, ifMatch, services }) {
       const request = { services, caller, id: params['message_id']! };
-      return toAnswer(await editMessage(request, body.text, ifMatch));
+      return toAnswer(services, await editMessage(request, body.text, ifMatch));
     },
   }),
 

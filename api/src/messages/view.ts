@@ -7,7 +7,11 @@ import { toField } from '../database/model-columns.js';
 import { rowView, type ShownFields } from '../http/row-view.js';
 
 /** The columns that a response shows. */
-export type ListedMessage = Pick<Message, ShownFields<MessageOut, Message> | 'errorCode' | 'errorMessage'>;
+export type ListedMessage = Pick<Message, ShownFields<MessageOut, Message> | 'errorCode' | 'errorMessage'> & {
+  /** Undefined: they were not read. */
+  conversationId?: string;
+  lid?: string | undefined;
+};
 
 export const LISTED_FIELDS = [
   ...Object.keys(MessageOut.shape)
@@ -15,10 +19,11 @@ export const LISTED_FIELDS = [
     .filter((field) => field in Prisma.MessageScalarFieldEnum),
   'errorCode',
   'errorMessage',
+  'conversationId',
 ];
 
 type NullableFields = {
-  [Field in keyof ListedMessage]: null extends ListedMessage[Field] ? Field : never;
+  [Field in keyof ListedMessage]-?: null extends ListedMessage[Field] ? Field : never;
 }[keyof ListedMessage];
 
 /** The fields that are null until something happens to the message. */
@@ -29,6 +34,7 @@ export const UNSENT = Object.fromEntries(LISTED_FIELDS.map((field) => [field, nu
 
 export const messageOut = rowView<MessageOut, ListedMessage>(MessageOut, {
   id: ({ id }) => toPublicId('message', id),
+  lid: ({ lid }) => lid,
   instance_id: ({ instanceId }) => toPublicId('instance', instanceId),
   // The id exists from acceptance on. It is shown once the network has accepted the message.
   wa_message_id: ({ status, waMessageId }) => (hasLeft(status) ? waMessageId : null),

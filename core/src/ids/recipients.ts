@@ -13,6 +13,8 @@ const PHONE = /^[0-9]{8,15}$/;
 const USER = /^([0-9]{8,15})(?::[0-9]{1,5})?@s\.whatsapp\.net$/;
 const LID = /^([0-9]{5,20})(?::[0-9]{1,5})?@lid$/;
 const GROUP = /^[0-9-]{5,40}@g\.us$/;
+/** Broadcast lists and unknown places are stored like groups, and are none. */
+export const isGroupId = (id: string): boolean => GROUP.test(id);
 /** A network id of a person: a LID, or a phone number with its server. */
 export const PERSON_ID = /^(?:[0-9]{5,20}(?::[0-9]{1,5})?@lid|[0-9]{8,15}(?::[0-9]{1,5})?@s\.whatsapp\.net)$/;
 

@@ -18,6 +18,10 @@ export const GroupOut = z.object({
   subject: z.string(),
   /** Whether only admins may send. */
   announcement: z.boolean(),
+  /** Whether it is a community, whose groups name it as their parent. Nothing can be sent there. */
+  is_community: z.boolean(),
+  /** The community that the group belongs to. */
+  parent: z.string().nullable(),
   /** Number of members that the network shows. */
   size: z.number().int(),
   /** Role of the instance's number; null if the network does not list it. */

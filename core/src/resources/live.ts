@@ -8,6 +8,8 @@ export const ContactCheckOut = z.object({
   exists: z.boolean(),
   /** Network id of the phone number, or the LID if that is unknown. */
   jid: z.string().nullable(),
+  /** Null: it is unknown. */
+  lid: z.string().nullable(),
   /** Key of the person: the LID if it is known, else `jid`. */
   id: z.string().nullable(),
   /** As the network last stated it. */

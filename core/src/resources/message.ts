@@ -94,6 +94,8 @@ export const MessageOut = z.object({
   instance_id: idOut('instance'),
   direction: z.enum(['outbound', 'inbound']),
   to: z.string(),
+  /** The LID of the contact in `to`, if the instance knows it; not in the answer of a send. */
+  lid: z.string().optional(),
   type: z.enum([...MESSAGE_TYPES, 'other']),
   status: z.enum(MESSAGE_STATUSES),
   wa_message_id: z.string().nullable(),

@@ -448,6 +448,7 @@ CREATE TABLE "messages" (
     "wa_message_id" TEXT,
     "participant" TEXT,
     "list" TEXT,
+    "by_phone" BOOLEAN NOT NULL DEFAULT false,
     "rendered_as" TEXT,
     "error_code" TEXT,
     "error_message" TEXT,

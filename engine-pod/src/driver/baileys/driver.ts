@@ -3,7 +3,6 @@ import {
   initAuthCreds,
   isJidGroup,
   jidDecode,
-  jidNormalizedUser,
   type AuthenticationCreds,
   type proto,
 } from '@whiskeysockets/baileys';
@@ -53,6 +52,7 @@ import { forgetSession, loadCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
 import { Journal } from './receive/journal.js';
 import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
+import { normaliseJid } from './stanza-attrs.js';
 
 type Emit = (event: ConnectionEvent) => void;
 
@@ -368,7 +368,7 @@ export class BaileysDriver implements Driver {
 
   /** Compares both ids of a contact, which may be addressed by one and answer by the other. */
   async #isSameChat(one: string, other: string): Promise<boolean> {
-    const [from, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
+    const [from, to] = [normaliseJid(one), normaliseJid(other)];
     if (from === to) return true;
     if (isJidGroup(from) || isJidGroup(to)) return false;
     const names = [from, await this.#findOtherId(from)];
@@ -457,6 +457,6 @@ export class BaileysDriver implements Driver {
     const key = server === 'lid' ? `${user}_reverse` : user;
     const { [key]: other } = await this.#store.read('lid-mapping', [key]);
     if (typeof other !== 'string') return null;
-    return jidNormalizedUser(server === 'lid' ? `${other}@s.whatsapp.net` : `${other}@lid`);
+    return normaliseJid(server === 'lid' ? `${other}@s.whatsapp.net` : `${other}@lid`);
   }
 }

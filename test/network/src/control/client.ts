@@ -29,6 +29,7 @@ export interface WritingTo {
     addressing?: 'lid' | 'pn';
     unavailable?: boolean | string;
     garbled?: number;
+    hosted?: boolean;
   };
 }
 

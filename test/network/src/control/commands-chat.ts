@@ -1,5 +1,6 @@
 import type { Network } from '../network.js';
-import type { Account } from '../people/account.js';
+import { HOSTED_DEVICE, type Account } from '../people/account.js';
+import { Handset } from '../people/handset.js';
 import { sendGroupedReceipt, sendReceipt } from '../people/arriving.js';
 import { messageFromJson } from '../people/contents.js';
 import type { Received } from '../people/inbox.js';
@@ -40,13 +41,20 @@ export async function sendContent(
   { from, to, options = {} }: Writing,
   message: proto.IMessage,
 ) {
-  const handset = world.people.need(from).phone;
+  const account = world.people.need(from);
+  const handset = options.hosted ? hostedDevice(account) : account.phone;
   const chat = chatOf(world, from, to);
   const content = { message, options };
   const id = await ('members' in chat
     ? writeToGroup(world, handset, chat, content)
     : write(world, handset, chat, content));
   return { id };
+}
+
+function hostedDevice(account: Account): Handset {
+  const handset = account.handsets.get(HOSTED_DEVICE) ?? new Handset(account, HOSTED_DEVICE);
+  account.handsets.set(HOSTED_DEVICE, handset);
+  return handset;
 }
 
 function receivedBy(world: World, number: string, id: string): Received {

@@ -14,6 +14,8 @@ export interface GroupSettings {
   addressing: 'lid' | 'pn';
   /** Id of the community whose announcements this group shows. */
   community: string | null;
+  /** Whether it is a community itself. */
+  isCommunity: boolean;
 }
 
 export interface Group extends GroupSettings {
@@ -33,6 +35,7 @@ export const USUAL_SETTINGS: GroupSettings = {
   showsPhones: true,
   addressing: 'lid',
   community: null,
+  isCommunity: false,
 };
 
 export const groupJid = (group: Pick<Group, 'id'>): string => userJid(group.id, 'g.us');

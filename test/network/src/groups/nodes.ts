@@ -30,8 +30,10 @@ function visibleMembers(group: Group, reader: string): string[] {
   return group.members.filter((number) => number === reader || roleOf(group, number) !== undefined);
 }
 
-function settingNodes({ announcement, expiration, description, community }: Group): Node[] {
+function settingNodes(group: Group): Node[] {
+  const { announcement, expiration, description, community, isCommunity } = group;
   return [
+    ...(isCommunity ? [node('parent')] : []),
     ...(announcement ? [node('announcement')] : []),
     ...(expiration > 0 ? [node('ephemeral', { expiration: String(expiration) })] : []),
     ...(description === null ? [] : [descriptionNode(description)]),

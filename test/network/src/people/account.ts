@@ -68,6 +68,9 @@ export interface Manners {
   codesRefused: 400 | 429 | null;
 }
 
+/** The device of a business at the Cloud API. */
+export const HOSTED_DEVICE = 99;
+
 export const GOOD_MANNERS: Manners = {
   confirms: true,
   readsAtOnce: false,
@@ -151,7 +154,8 @@ export class Account {
     };
   }
 
+  /** Without that of the Cloud API, which gets no messages of others. */
   devices(): number[] {
-    return [...this.handsets.keys(), ...this.companions.keys()];
+    return [...this.handsets.keys(), ...this.companions.keys()].filter((id) => id !== HOSTED_DEVICE);
   }
 }

@@ -5,7 +5,7 @@ import { readPreKey, readSignedPreKey, type Bundle } from '../signal/keys.js';
 import { readBytes, child, node, readNumber, ProtocolError, seconds, type Node } from '../wire/nodes.js';
 import { takePreKey } from '../session/prekeys.js';
 import type { World } from '../world.js';
-import type { Account, Companion } from './account.js';
+import { HOSTED_DEVICE, type Account, type Companion } from './account.js';
 import type { Handset, Written } from './handset.js';
 import { stanzaType } from './stanza-type.js';
 
@@ -24,6 +24,15 @@ export interface WriteOptions {
   unavailable?: boolean | string;
   /** Number of sends that linked devices cannot decrypt. The phone can. */
   garbled?: number;
+  /** From the device of the Cloud API, which the account uses beside the app. */
+  hosted?: boolean;
+}
+
+/** The address of a device; that of the Cloud API has servers of its own. */
+function deviceJid({ account, id }: Handset, server: 'lid' | 'pn'): string {
+  const jid = account.jid(server, id);
+  if (id !== HOSTED_DEVICE) return jid;
+  return jid.replace('@s.whatsapp.net', '@hosted').replace('@lid', '@hosted.lid');
 }
 
 /** A person writes to a phone number: to each of its companions, each in its own Signal session. */
@@ -39,7 +48,7 @@ export async function write(
   const server = sender.shownAs(options.addressing);
   const attributes = {
     id,
-    from: sender.jid(server, handset.id),
+    from: deviceJid(handset, server),
     ...sender.senderNames(server),
     addressing_mode: server,
     notify: options.name ?? sender.name,
@@ -138,7 +147,7 @@ export async function writeToGroup(
   const attributes = {
     id,
     from: jid,
-    participant: account.jid('lid', handset.id),
+    participant: deviceJid(handset, 'lid'),
     ...account.otherNames('participant', 'lid'),
     addressing_mode: 'lid',
     notify: options.name ?? account.name,

@@ -14,6 +14,8 @@ const SERVERS = new Map<string, Server>([
   ['s.whatsapp.net', 's.whatsapp.net'],
   ['c.us', 's.whatsapp.net'],
   ['lid', 'lid'],
+  ['hosted', 's.whatsapp.net'],
+  ['hosted.lid', 'lid'],
   ['g.us', 'g.us'],
   ['broadcast', 'broadcast'],
 ]);

@@ -25,7 +25,10 @@ function stage(...answers: (object | Error)[]) {
 test('returns the groups without their members', async () => {
   const { list } = stage({ [team.id]: team });
   expect(await list.read()).toEqual([
-    { jid: team.id, subject: 'Team', announcement: true, size: 2, role: 'admin' },
+    {
+      ...{ jid: team.id, subject: 'Team', announcement: true, size: 2, role: 'admin' },
+      ...{ is_community: false, parent: null },
+    },
   ]);
 });
 

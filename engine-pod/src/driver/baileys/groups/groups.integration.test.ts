@@ -139,11 +139,22 @@ describe('reads', () => {
       jid: group,
       subject: 'Listed',
       announcement: true,
+      is_community: false,
+      parent: null,
       size: 2,
       role: 'superadmin',
     });
     expect(listed.map(({ jid }) => jid)).not.toContain(other);
   });
+});
+
+test('a community says that it is one, and its groups name it', async () => {
+  const { number, network, phone, ana } = stage;
+  const community = await network.group('Village', [ana, phone], { isCommunity: true });
+  const settings = { community: community.split('@')[0]!, showsPhones: false };
+  const group = await network.group('News of the village', [ana, phone], settings);
+  expect(await number.driver.findGroup(community)).toMatchObject({ is_community: true, parent: null });
+  expect(await number.driver.findGroup(group)).toMatchObject({ is_community: false, parent: community });
 });
 
 describe('fails at once:', () => {

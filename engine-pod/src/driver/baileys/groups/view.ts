@@ -4,12 +4,14 @@ import { parseUsername } from '@gwk/core/ids/recipients';
 import { namesOf } from './changes.js';
 
 export function viewGroup(group: GroupMetadata, isOwn: (jid: string) => boolean): GroupOut {
-  const { id, subject, announce, participants } = group;
+  const { id, subject, announce, participants, isCommunity, linkedParent } = group;
   const own = participants.find((member) => namesOf(member).some(isOwn));
   return {
     jid: id,
     subject,
     announcement: announce ?? false,
+    is_community: isCommunity ?? false,
+    parent: linkedParent ?? null,
     size: participants.length,
     role: own ? roleOf(own) : null,
   };

@@ -9,7 +9,8 @@ import type { CallNotice, NoticePerson } from '@gwk/core/protocol/notices';
 import { parseRecipient } from '@gwk/core/ids/recipients';
 import { interceptEvent } from '../patches/socket-internals.js';
 import { RateLimiter } from '../rate-limiter.js';
-import { namePerson, readTime, type NoticeReporter, type NoticeServices } from './reporter.js';
+import { namePerson, type NoticeReporter, type NoticeServices } from './reporter.js';
+import { readTime } from '../stanza-attrs.js';
 
 type CallSocket = Pick<WASocket, 'ws' | 'sendMessageAck' | 'sendNode' | 'generateMessageTag' | 'user'>;
 

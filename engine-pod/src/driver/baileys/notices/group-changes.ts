@@ -1,16 +1,11 @@
-import {
-  getBinaryNodeChild,
-  isJidGroup,
-  jidNormalizedUser,
-  type BinaryNode,
-  type WASocket,
-} from '@whiskeysockets/baileys';
+import { getBinaryNodeChild, isJidGroup, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { GroupNotice, NoticePerson } from '@gwk/core/protocol/notices';
 import { MAX_NOTICE_MEMBERS } from '@gwk/core/protocol/sizes';
 import { namesOf, readMembers } from '../groups/changes.js';
 import { interceptEvent } from '../patches/socket-internals.js';
 import { limitText } from '../receive/normalise/text.js';
-import { namePerson, readTime, type NoticeReporter, type NoticeServices } from './reporter.js';
+import { namePerson, type NoticeReporter, type NoticeServices } from './reporter.js';
+import { normaliseJid, readTime } from '../stanza-attrs.js';
 
 type Member = ReturnType<typeof readMembers>[number];
 type List = 'joined' | 'left' | 'promoted' | 'demoted';
@@ -105,7 +100,7 @@ export function parseGroupChange(
 ): GroupNotice | null {
   const { from: chat, id, participant: author, participant_pn: pn, participant_lid: lid, t } = attrs;
   if (!isJidGroup(chat) || !id || id.length > MAX_ID) return null;
-  const names = [author, pn, lid].flatMap((name) => (name === undefined ? [] : [jidNormalizedUser(name)]));
+  const names = [author, pn, lid].flatMap((name) => (name === undefined ? [] : [normaliseJid(name)]));
   const context = { author: names, isOwn };
   const children = Array.isArray(content) ? content : [];
   const known = children.filter(({ tag }) => Object.hasOwn(READERS, tag));

@@ -3,8 +3,8 @@ import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { EngineRequest } from '@gwk/core/protocol/engine';
 import type { Notice, NoticePerson } from '@gwk/core/protocol/notices';
 import { pairNames, parseRecipient, parseUsername } from '@gwk/core/ids/recipients';
-import { jidNormalizedUser } from '@whiskeysockets/baileys';
 import { limitName } from '../receive/normalise/text.js';
+import { normaliseJid } from '../stanza-attrs.js';
 
 /** Services of the engine for calls and changes of groups. */
 export interface NoticeServices {
@@ -74,9 +74,9 @@ export function namePerson(
   alt?: string,
   { name, username: stated }: { name?: string | undefined; username?: string | undefined } = {},
 ): NoticePerson | null {
-  const jid = jidNormalizedUser(id);
+  const jid = normaliseJid(id);
   if (parseRecipient(jid)?.kind !== 'contact') return null;
-  const other = alt === undefined ? '' : jidNormalizedUser(alt);
+  const other = alt === undefined ? '' : normaliseJid(alt);
   const username = parseUsername(stated);
   return {
     id: jid,
@@ -84,11 +84,4 @@ export function namePerson(
     name: limitName(name, MAX_NAME),
     ...(username !== null && { username }),
   };
-}
-
-/** The time of a stanza, not in the future. */
-export function readTime(t: string | undefined): string {
-  const now = Date.now();
-  const at = Number(t) * 1_000;
-  return new Date(at > 0 && at < now ? at : now).toISOString();
 }

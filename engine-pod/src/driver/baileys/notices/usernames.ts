@@ -3,7 +3,8 @@ import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { parseRecipient, parseUsername } from '@gwk/core/ids/recipients';
 import { interceptEvent } from '../patches/socket-internals.js';
-import { readTime, type NoticeServices } from './reporter.js';
+import { type NoticeServices } from './reporter.js';
+import { readTime } from '../stanza-attrs.js';
 
 type SeenUsername = EngineRequest<'usernames'>['people'][number];
 

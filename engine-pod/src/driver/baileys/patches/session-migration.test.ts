@@ -29,6 +29,7 @@ test('sessions move with the known devices, the phone and the device that wrote'
     { from: '5511.0', to: '99_1.0' },
     { from: '5511.7', to: '99_1.7' },
     { from: '5511.3', to: '99_1.3' },
+    { from: '5511_128.99', to: '99_129.99' },
   ]);
 });
 

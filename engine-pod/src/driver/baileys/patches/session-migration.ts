@@ -39,8 +39,8 @@ export function mergeSessionRecords(
 }
 
 /**
- * The names under which the sessions of a person's devices are stored, by phone number and by LID. Null for other
- * pairs.
+ * The names under which the sessions of a person's devices are stored, by phone number and by LID. The last one is that of a
+ * business at the Cloud API. Null for other pairs.
  */
 export function listSessionMoves(
   phoneJid: string,
@@ -50,7 +50,11 @@ export function listSessionMoves(
   if (!isPnUser(phoneJid) || !isLidUser(lidJid)) return null;
   const [phone, lid] = [jidDecode(phoneJid)!, jidDecode(lidJid)!];
   const all = new Set([...devices, String(phone.device ?? 0), '0']);
-  return [...all].map((device) => ({ from: `${phone.user}.${device}`, to: `${lid.user}_1.${device}` }));
+  const moves = [...all].map((device) => ({
+    from: `${phone.user}.${device}`,
+    to: `${lid.user}_1.${device}`,
+  }));
+  return [...moves, { from: `${phone.user}_128.99`, to: `${lid.user}_129.99` }];
 }
 
 /**

@@ -1,10 +1,10 @@
-import { jidNormalizedUser } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/process/log';
 import { unrefClock, waitOnClock } from '../../../clock.js';
 import { SendFailure } from '../../driver.js';
 import { namesOf } from '../groups/changes.js';
 import type { GroupDirectory } from '../groups/group-directory.js';
+import { normaliseJid } from '../stanza-attrs.js';
 
 interface AdminSource {
   /** Null while not connected. */
@@ -34,7 +34,7 @@ export async function isAdmin(
     if (found instanceof SendFailure && !found.retriable) break;
     if (found && !(found instanceof SendFailure))
       return found.participants.some(
-        (known) => known.admin && namesOf(known).some((name) => member.includes(jidNormalizedUser(name))),
+        (known) => known.admin && namesOf(known).some((name) => member.includes(normaliseJid(name))),
       );
     await waitOnClock(clock, RETRY_MS, signal);
   }

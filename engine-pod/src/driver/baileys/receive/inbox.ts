@@ -1,6 +1,6 @@
 import { failpoint } from '@gwk/core/process/failpoints';
 import type { Logger } from '@gwk/core/process/log';
-import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
+import { type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, JournalEntry } from './journal.js';
@@ -9,6 +9,7 @@ import { KeyedLock } from '@gwk/core/async/keyed-lock';
 import { getConversationKey } from './queue/ordered-intake.js';
 import {
   buildEnvelope,
+  buildUnreadEnvelope,
   decodeEnvelope,
   decodePeerMessage,
   type Envelope,
@@ -29,6 +30,7 @@ import { deriveMessageSecret } from '../send/build.js';
 import { isTimerNotice, readTimer } from './normalise/timer.js';
 import type { MessageSecrets } from './normalise/message-secrets.js';
 import { parseResentMessages, type MissingMessages } from './missing/missing-messages.js';
+import { normaliseJid } from '../stanza-attrs.js';
 
 interface InboxOptions {
   journal: Journal;
@@ -86,26 +88,22 @@ export class Inbox {
   }
 
   async #deliverOne(decoded: Envelope): Promise<void> {
-    const { secrets, missing, findOtherId, deliver } = this.#options;
+    const { secrets, missing, findOtherId } = this.#options;
     const envelope = { ...decoded, alt: await findAlt(decoded, findOtherId) };
     const { from, id, secret } = envelope;
     const storedSecret = secret && secrets.add(from, id, secret);
     // Awaited below; a call in between may fail first.
     storedSecret?.catch(() => undefined);
-    const message = await this.#normalise(envelope);
+    const message = await this.#normaliseOrUnknown(envelope);
     if (message) {
-      await deliver(message).catch((error: unknown) => {
-        // The API would refuse it every time; the batch sender has logged it.
-        if (!(error instanceof InternalApiRefusal)) throw error;
-        this.#options.countIgnored('refused');
-      });
+      await this.#deliverAccepted(message);
       failpoint('engine.after-inbound');
     }
     await storedSecret;
     await missing.forget(id, listAuthorIds(envelope, this.#options.getOwnIds()));
   }
 
-  /** Senders choose the bytes. A message that cannot be decoded is dropped, because it would fail every time. */
+  /** Senders choose the bytes. A message that cannot be decoded is reported as unknown, because it would fail every time. */
   async #decode(entry: JournalEntry): Promise<Envelope[]> {
     const own = this.#options.getOwnIds();
     try {
@@ -117,8 +115,9 @@ export class Inbox {
       return envelopes.filter((envelope) => envelope !== null);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'received message could not be decoded');
-      this.#options.countIgnored('undecodable');
-      return [];
+      const unread = entry.attrs['category'] === 'peer' ? null : buildUnreadEnvelope(entry.attrs, own);
+      if (unread === null) this.#options.countIgnored('undecodable');
+      return unread ? [unread] : [];
     }
   }
 
@@ -156,6 +155,32 @@ export class Inbox {
     return this.#addFile(envelope, { ...base, ...content });
   }
 
+  /** Senders choose the content, which must not keep the message in the journal. */
+  async #normaliseOrUnknown(envelope: Envelope): Promise<InboundMessage | null> {
+    try {
+      return await this.#normalise(envelope);
+    } catch (error) {
+      if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
+      this.#options.log.warn({ err: error }, 'received message could not be parsed');
+      return toUnknown(describeEnvelope(envelope));
+    }
+  }
+
+  /**
+   * The API would refuse the same message every time, and the batch sender has logged it. So less of it is reported: first
+   * without the content, then without the names.
+   */
+  async #deliverAccepted(message: InboundMessage): Promise<void> {
+    for (const form of [message, toUnknown(message), toUnknown(message, { isNamed: false })]) {
+      try {
+        return await this.#options.deliver(form);
+      } catch (error) {
+        if (!(error instanceof InternalApiRefusal)) throw error;
+      }
+    }
+    this.#options.countIgnored('refused');
+  }
+
   async #addFile(envelope: Envelope, message: InboundMessage): Promise<InboundMessage> {
     const file = await this.#options.storeFile(envelope);
     const card = encodeCard(envelope.content.message);
@@ -183,7 +208,7 @@ export class Inbox {
     if (change.kind !== 'delete' || !isGroup || fromMe) return change;
     const key = content.message.protocolMessage?.key;
     const ids = [from, alt].filter((id) => id !== null);
-    const isOwn = key?.participant ? ids.includes(jidNormalizedUser(key.participant)) : key?.fromMe;
+    const isOwn = key?.participant ? ids.includes(normaliseJid(key.participant)) : key?.fromMe;
     return !isOwn && (await this.#options.isAdmin(chat, ids)) ? { ...change, by_admin: true } : change;
   }
 
@@ -228,6 +253,19 @@ function describeEnvelope(envelope: Envelope) {
     at: envelope.at.toISOString(),
     ...(timer && { timer }),
   };
+}
+
+type Described = Omit<InboundMessage, 'type' | 'text' | 'quoted_wa_message_id'> & { text?: string | null };
+
+/** A message of which only the id, the place and the text are reported, and the names of its sender. */
+function toUnknown(
+  { wa_message_id, chat, from, from_me, at, list, alt, username, from_name, text = null }: Described,
+  { isNamed } = { isNamed: true },
+): InboundMessage {
+  const place = { wa_message_id, chat, from, from_me, at, ...(list && { list }) };
+  const names = { ...(alt && { alt }), ...(username && { username }) };
+  const shown = { from_name: isNamed ? from_name : null, ...(isNamed && names) };
+  return { ...place, ...shown, type: 'other', kind: 'unknown', text, quoted_wa_message_id: null };
 }
 
 type MessageChange = NonNullable<InboundMessage['change']>;

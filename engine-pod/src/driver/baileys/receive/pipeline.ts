@@ -61,7 +61,7 @@ export class ReceivePipeline {
   attach(socket: WASocket): void {
     const { journal, log } = this.#options;
     this.#retryRequests.screen(socket);
-    attachOrderedIntake(socket, this.#undecryptable, log);
+    attachOrderedIntake(socket, this.#undecryptable, { journal, log });
     socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       if (!(frame instanceof Uint8Array)) this.#receiveFrame(frame);
     });

@@ -9,6 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { SILENT_LOGGER } from '../../connection/baileys-logger.js';
 import type { AheadRepository } from '../../session/signal-repository.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 const UNREADABLE = proto.WebMessageInfo.StubType.CIPHERTEXT;
 /** Types of encrypted content that Baileys decrypts. It ignores other types or handles them in its own way. */
@@ -48,7 +49,8 @@ async function linkIds(ahead: Repository, key: WAMessageKey): Promise<void> {
   const alt = key.participantAlt ?? key.remoteJidAlt;
   if (!name || !alt) return;
   const writesByPhone = isLidUser(alt);
-  const [lid, pn] = writesByPhone ? [alt, name] : [name, alt];
+  const person = name.includes('@hosted') ? normaliseJid(name) : name;
+  const [lid, pn] = writesByPhone ? [alt, person] : [person, alt];
   const linked = ahead.lidMapping.storeLIDPNMappings([{ lid, pn }]);
   if (writesByPhone) await linked;
   // If this fails, Baileys stores it again.

@@ -1,6 +1,7 @@
-import { jidNormalizedUser, type BinaryNode, type CacheStore } from '@whiskeysockets/baileys';
+import { type BinaryNode, type CacheStore } from '@whiskeysockets/baileys';
 import { RateLimiter } from '../../rate-limiter.js';
 import { ExpiringMap } from '@gwk/core/async/expiring-map';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 interface UndecryptableOptions {
   /** A message cannot be decrypted. Its sender is asked to resend it; the phone may be asked too. */
@@ -123,10 +124,10 @@ export class UndecryptableMessages {
 
 /** The sender of a message, whichever device it used. */
 export const getSender = ({ participant, from = '' }: BinaryNode['attrs']): string =>
-  jidNormalizedUser(participant ?? from);
+  normaliseJid(participant ?? from);
 
 /** The receiver in the key `<id>:<jid>` of a message of ours. */
-const parseReceiver = (key: string): string => jidNormalizedUser(key.slice(key.indexOf(':') + 1));
+const parseReceiver = (key: string): string => normaliseJid(key.slice(key.indexOf(':') + 1));
 
 const toMessageName = ({ attrs }: BinaryNode): string => `${getSender(attrs)} ${attrs['id']}`;
 

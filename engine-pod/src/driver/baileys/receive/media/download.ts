@@ -37,17 +37,19 @@ export type AttemptFailure =
 export const MAX_BYTES = 67_108_864;
 
 /** Facts from the message about its file. */
-export function describeFile({ mimetype, fileName, title, fileLength }: FileDescription): {
+export function describeFile(file: FileDescription): ReturnType<typeof describeHints> & { size?: number } {
+  const size = Number(file.fileLength ?? 0);
+  return { ...describeHints(file), ...(Number.isSafeInteger(size) && size > 0 && { size }) };
+}
+
+function describeHints({ mimetype, fileName, title }: FileDescription): {
   mimetype?: string;
   filename?: string;
-  size?: number;
 } {
   const name = fileName || title;
-  const size = Number(fileLength ?? 0);
   return {
     ...(mimetype && { mimetype: mimetype.slice(0, 120) }),
     ...(name && { filename: shortenFilename(name) }),
-    ...(Number.isSafeInteger(size) && size > 0 && { size }),
   };
 }
 
@@ -85,8 +87,7 @@ export async function downloadFile({
     if (!ok) return classifyStatus(status);
     bytes.on('data', () => idleTimer.refresh());
     bytes.on('error', (error) => decryption.fail(classifyError(error)));
-    const { size: _, ...hints } = describeFile(file);
-    const { media_id } = await storeFile(bytes.pipe(decryption), hints);
+    const { media_id } = await storeFile(bytes.pipe(decryption), describeHints(file));
     return { media_id };
   } catch (error) {
     return decryption.failure ?? classifyError(error);

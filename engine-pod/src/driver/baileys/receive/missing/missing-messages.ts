@@ -1,11 +1,4 @@
-import {
-  encodeWAMessage,
-  isJidGroup,
-  jidNormalizedUser,
-  proto,
-  type BinaryNode,
-  type WASocket,
-} from '@whiskeysockets/baileys';
+import { encodeWAMessage, isJidGroup, proto, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../../../clock.js';
 import { RateLimiter } from '../../rate-limiter.js';
@@ -13,6 +6,7 @@ import type { SessionStore } from '../../session/store.js';
 import { getSender } from '../decrypt/undecryptable.js';
 import type { Journal } from '../journal.js';
 import { isListJid } from '../queue/ordered-intake.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 export type Attributes = Record<string, string>;
 
@@ -224,9 +218,9 @@ function buildMessageKey(attrs: Attributes, own: (jid: string) => boolean): prot
   const { id, from = '', participant, recipient } = attrs;
   return {
     id: id!,
-    remoteJid: jidNormalizedUser(recipient ?? from),
+    remoteJid: normaliseJid(recipient ?? from),
     fromMe: own(participant ?? from),
-    ...(participant !== undefined && { participant: jidNormalizedUser(participant) }),
+    ...(participant !== undefined && { participant: normaliseJid(participant) }),
   };
 }
 

@@ -1,7 +1,8 @@
-import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
+import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { isListJid } from '../queue/ordered-intake.js';
 import type { OwnIds } from './envelope.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 import { parseDetails } from './details.js';
 import { parseReferral } from './referral.js';
 import { limitText } from './text.js';
@@ -69,7 +70,7 @@ function parseMentions(
   { own }: ConversationIds,
 ): Pick<Facts, 'mentions' | 'mentions_me'> {
   const mentions = (mentionedJid ?? []).slice(0, MAX_MENTIONS).map((jid) => jid.slice(0, MAX_JID));
-  const isMentioned = mentions.some((jid) => [own.jid, own.lid].includes(jidNormalizedUser(jid)));
+  const isMentioned = mentions.some((jid) => [own.jid, own.lid].includes(normaliseJid(jid)));
   return {
     ...(mentions.length > 0 && { mentions }),
     ...((isMentioned || nonJidMentions) && { mentions_me: true }),
@@ -81,8 +82,8 @@ function parseQuote(
   place: ConversationIds,
 ): Pick<Facts, 'quoted_wa_message_id' | 'quoted'> {
   if (!stanzaId) return { quoted_wa_message_id: null };
-  const author = normaliseJid(participant);
-  const chat = normaliseJid(remoteJid);
+  const author = limitJid(participant);
+  const chat = limitJid(remoteJid);
   const { details } = parseDetails(unwrapMessage(quotedMessage ?? {}).message);
   // Absent when the app names neither.
   const quoted = {
@@ -97,5 +98,4 @@ function parseQuote(
 const isHere = (jid: string, { chat, alt, own }: ConversationIds): boolean =>
   jid === '' || [chat, alt, own.jid, own.lid].includes(jid) || isListJid(jid);
 
-const normaliseJid = (jid: string | null | undefined): string =>
-  jidNormalizedUser(jid ?? undefined).slice(0, MAX_JID);
+const limitJid = (jid: string | null | undefined): string => normaliseJid(jid).slice(0, MAX_JID);

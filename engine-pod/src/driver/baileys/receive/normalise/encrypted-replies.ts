@@ -1,7 +1,8 @@
 import { createDecipheriv, hkdfSync } from 'node:crypto';
-import { jidNormalizedUser, proto } from '@whiskeysockets/baileys';
+import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { Envelope, OwnIds } from './envelope.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 type Vote = NonNullable<InboundMessage['vote']>;
 
@@ -49,7 +50,7 @@ function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMess
 export function findOwnPoll({ content, fromMe, isGroup }: Envelope, own: OwnIds): string | null {
   const key = content.message.pollUpdateMessage?.pollCreationMessageKey;
   if (!key?.id) return null;
-  const author = jidNormalizedUser(key.participant ?? undefined);
+  const author = normaliseJid(key.participant);
   const isOther =
     isGroup && key.fromMe !== true ? author !== '' && !isOwn(author, own) : (key.fromMe === true) !== fromMe;
   return isOther ? null : key.id;

@@ -1,10 +1,10 @@
 import {
   decodeMessageNode,
-  jidNormalizedUser,
   proto,
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
+import { decidePlace } from '@gwk/core/ids/addresses';
 import { pairNames, parseUsername } from '@gwk/core/ids/recipients';
 import type { JournalEntry } from '../journal.js';
 import { isListJid } from '../queue/ordered-intake.js';
@@ -12,6 +12,7 @@ import { isForApps, isInvisible } from './kinds.js';
 import { limitName } from './text.js';
 import { findUnknownContent } from './unknown-fields.js';
 import { unwrapMessage, type Content } from './unwrap.js';
+import { normaliseJid, readTime } from '../../stanza-attrs.js';
 
 /** A decoded message: who wrote what, where and when. */
 export interface Envelope {
@@ -41,7 +42,7 @@ export interface OwnIds {
 }
 
 export function getOwnIds({ me }: Pick<AuthenticationCreds, 'me'>): OwnIds {
-  return { jid: jidNormalizedUser(me?.id), lid: me?.lid ? jidNormalizedUser(me.lid) : null };
+  return { jid: normaliseJid(me?.id), lid: me?.lid ? normaliseJid(me.lid) : null };
 }
 
 /** Decodes a message from another device of the same account to this one. Null for all other messages. */
@@ -73,13 +74,29 @@ function mergeUnknown(outer: Content, inner: Content): Content {
 
 /** Null for stanzas outside conversations: status posts and channels. */
 export function buildEnvelope(attrs: Record<string, string>, content: Content, own: OwnIds): Envelope | null {
-  const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
-  const place = findOrigin(fullMessage.key, own);
-  if (place === null) return null;
+  const place = attrs['recipient'] ?? attrs['from'] ?? '';
+  if (decidePlace(normaliseJid(place)) === 'ignored') return null;
+  const origin = decidePlace(place) === 'unknown' ? null : findOrigin(attrs, own);
+  return describe(attrs, origin ?? findUnknownOrigin(attrs, own), {
+    content: origin ? content : { ...content, kind: 'unknown' },
+    own,
+  });
+}
+
+/** A message of which nothing but the stanza can be read. Null without an id. */
+export function buildUnreadEnvelope(attrs: Record<string, string>, own: OwnIds): Envelope | null {
+  return attrs['id'] ? buildEnvelope(attrs, { ...unwrapMessage({}), kind: 'unknown' }, own) : null;
+}
+
+function describe(
+  attrs: Record<string, string>,
+  place: MessageOrigin,
+  { content, own }: { content: Content; own: OwnIds },
+): Envelope {
   const { chat, author, fromMe, list } = place;
   const secret = content.context.messageSecret;
   return {
-    id: fullMessage.key.id!,
+    id: attrs['id']!,
     chat,
     from: fromMe ? own.jid : author,
     alt: findAltId(attrs, place, own),
@@ -88,7 +105,7 @@ export function buildEnvelope(attrs: Record<string, string>, content: Content, o
     ...(list !== undefined && { list }),
     isGroup: isGroupJid(chat),
     name: limitName(attrs['notify'], MAX_NAME),
-    at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
+    at: new Date(readTime(attrs['t'])),
     secret: secret?.length === SECRET_BYTES ? secret : null,
     content,
   };
@@ -101,11 +118,11 @@ interface MessageOrigin {
   list?: string;
 }
 
-/** A message that came by a broadcast list is an ordinary message of its sender. */
-function findOrigin(
-  { remoteJid, participant, fromMe }: proto.IMessageKey,
-  own: OwnIds,
-): MessageOrigin | null {
+/** Null for a stanza that Baileys does not understand. A message that came by a broadcast list is an ordinary message of its sender. */
+function findOrigin(attrs: Record<string, string>, own: OwnIds): MessageOrigin | null {
+  const key = findKey(attrs, own);
+  if (key === null) return null;
+  const { remoteJid, participant, fromMe } = key;
   const chat = toOneOwnId(normaliseJid(remoteJid), own);
   if (DIRECT.test(chat)) return { chat, author: chat, fromMe: fromMe === true };
   const author = normaliseJid(participant);
@@ -113,6 +130,23 @@ function findOrigin(
   if (!isListJid(chat) || !DIRECT.test(author)) return null;
   const isOwn = author === own.jid || author === own.lid;
   return isOwn ? { chat, author, fromMe: true } : { chat: author, author, fromMe: false, list: chat };
+}
+
+function findKey(attrs: Record<string, string>, own: OwnIds): proto.IMessageKey | null {
+  try {
+    return decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '').fullMessage.key;
+  } catch {
+    return null;
+  }
+}
+
+/** The place as the network names it. */
+function findUnknownOrigin(
+  { from, recipient, participant }: Record<string, string>,
+  own: OwnIds,
+): MessageOrigin {
+  const [chat, author] = [normaliseJid(recipient ?? from), normaliseJid(participant ?? from)];
+  return { chat, author, fromMe: author === own.jid || author === own.lid };
 }
 
 const isGroupJid = (jid: string): boolean => jid.endsWith('@g.us');
@@ -127,8 +161,6 @@ const SECRET_BYTES = 32;
 
 const DIRECT = /@(s\.whatsapp\.net|lid)$/;
 const MAX_NAME = 300;
-
-const normaliseJid = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
 
 /** The message itself; for a message sent from another device of the account, the sent one. */
 function decodeMessage(plaintext: Buffer): proto.IMessage {

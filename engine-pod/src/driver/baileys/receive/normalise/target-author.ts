@@ -1,6 +1,7 @@
-import { jidNormalizedUser, type proto } from '@whiskeysockets/baileys';
+import { type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { Envelope, OwnIds } from './envelope.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 type TargetAuthor = NonNullable<NonNullable<InboundMessage['change']>['author']>;
 
@@ -19,7 +20,7 @@ export function findTargetAuthor(
 }
 
 function findMember({ participant }: proto.IMessageKey, own: OwnIds): TargetAuthor | undefined {
-  const member = jidNormalizedUser(participant ?? undefined).slice(0, MAX_JID);
+  const member = normaliseJid(participant).slice(0, MAX_JID);
   if (member === '') return undefined;
   const isOwn = member === own.jid || member === own.lid;
   return { from_me: isOwn, participant: isOwn ? null : member };

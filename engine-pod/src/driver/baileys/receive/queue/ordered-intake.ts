@@ -1,15 +1,18 @@
 import {
   isPnUser,
-  jidNormalizedUser,
+  encodeWAMessage,
   NACK_REASONS,
   type BinaryNode,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import { decidePlace } from '@gwk/core/ids/addresses';
 import type { Logger } from '@gwk/core/process/log';
 import { getRawSocket, interceptEvent, type RawSocket } from '../../patches/socket-internals.js';
 import { decryptAhead } from '../decrypt/read-ahead.js';
 import type { UndecryptableMessages } from '../decrypt/undecryptable.js';
+import type { Journal } from '../journal.js';
 import { FairQueue } from './fair-queue.js';
+import { normaliseJid } from '../../stanza-attrs.js';
 
 /** Far more than an app can make of text, thumbnails and contact cards. */
 const MAX_BYTES = 2_000_000;
@@ -29,7 +32,7 @@ const PAUSE_MS = 250;
 export function attachOrderedIntake(
   socket: WASocket,
   undecryptable: UndecryptableMessages,
-  log: Logger,
+  { journal, log }: { journal: Journal; log: Logger },
 ): void {
   const { ws } = socket;
   const beginMessage = createBackpressure(getRawSocket(socket));
@@ -41,6 +44,7 @@ export function attachOrderedIntake(
     const process = async (): Promise<void> => {
       // Messages that are not handled before the connection ends come again with the next one.
       if (!ws.isOpen) return;
+      if (isUnreadable(stanza)) return acknowledgeUnread(socket, journal, stanza);
       if (!isTooLarge)
         return undecryptable.process(stanza, () => Promise.all(pass(withoutOfflineMark(stanza))));
       log.warn({ bytes }, 'message refused: too large');
@@ -48,11 +52,30 @@ export function attachOrderedIntake(
     };
     queue.add(getConversationKey(stanza.attrs), {
       bytes,
-      decrypt: async () => ws.isOpen && !isTooLarge && decryptAhead(socket, stanza),
+      decrypt: async () => ws.isOpen && !isTooLarge && !isUnreadable(stanza) && decryptAhead(socket, stanza),
       process: () => process().finally(handled),
     });
   });
 }
+
+/**
+ * Whether Baileys would refuse the message without a look at its content: it knows nothing of the sender, or of the encryption,
+ * which assistants of Meta use.
+ */
+function isUnreadable({ attrs, content }: BinaryNode): boolean {
+  const children = Array.isArray(content) ? content : [];
+  const isOfAssistant = children.some(({ tag, attrs: { type } }) => tag === 'enc' && type === 'msmsg');
+  return isOfAssistant || decidePlace(attrs['from'] ?? '') === 'unknown';
+}
+
+/** Journals the message as unknown before the network gets the acknowledgement. */
+async function acknowledgeUnread(socket: WASocket, journal: Journal, stanza: BinaryNode): Promise<void> {
+  if (stanza.attrs['id']) await journal.addPlaintext(stanza.attrs, UNKNOWN);
+  await socket.sendMessageAck(stanza);
+}
+
+/** Padded like decrypted content. */
+const UNKNOWN = encodeWAMessage({ placeholderMessage: {} });
 
 /**
  * The key of the conversation whose messages must stay in order. It is the same for both sides and for both ids of
@@ -63,7 +86,8 @@ export function getConversationKey(attrs: Record<string, string>): string {
   const { participant, participant_lid } = attrs;
   const ofSender = isListJid(from) ? [participant, participant_lid] : [from, sender_lid];
   const [name, lid] = recipient === undefined ? ofSender : [recipient, peer_recipient_lid ?? recipient_lid];
-  return jidNormalizedUser(isPnUser(name) ? (lid ?? name) : name);
+  const id = normaliseJid(name);
+  return isPnUser(id) && lid !== undefined ? normaliseJid(lid) : id;
 }
 
 /** A broadcast list. Status posts have a list of their own. */

@@ -1,8 +1,9 @@
-import { isJidGroup, jidNormalizedUser, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { isJidGroup, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { ReceiptFields } from '@gwk/core/resources/message';
 import { parseUsername } from '@gwk/core/ids/recipients';
 import type { Receipt } from '../../../driver.js';
 import { interceptEvent } from '../../patches/socket-internals.js';
+import { normaliseJid, readTime } from '../../stanza-attrs.js';
 
 /** Maximum number of messages that one receipt may list. */
 const MAX_LISTED = 5_000;
@@ -29,7 +30,7 @@ export function parseReceipts(stanza: BinaryNode, isOwn: (jid: string) => boolea
 
 /** In a group many members confirm a message. */
 function nameMember({ attrs }: BinaryNode, by: string, stated: string | undefined): Partial<ReceiptFields> {
-  const participant = isJidGroup(attrs['from']) ? jidNormalizedUser(by) : '';
+  const participant = isJidGroup(attrs['from']) ? normaliseJid(by) : '';
   const username = parseUsername(stated);
   if (participant === '') return {};
   return { participant, ...(username !== null && { participant_username: username }) };
@@ -64,7 +65,7 @@ function confirm(
   attrs: Partial<BinaryNode['attrs']>,
 ): Confirmation[] {
   if (waMessageId === undefined) return [];
-  const at = new Date(Number(attrs['t']) * 1_000 || Date.now());
+  const at = new Date(readTime(attrs['t']));
   return [{ waMessageId, by, username: attrs['participant_username'], at }];
 }
 
