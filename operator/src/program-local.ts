@@ -13,9 +13,9 @@ import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 import { VERSION } from './version.js';
 
-const NO_TOKEN = 'GWK_OPERATOR_LOCAL_TOKEN is not set: instances can only be changed in the folder';
+const NO_TOKEN = 'GWK_OPERATOR_LOCAL_TOKEN is not set: nobody can change instances';
 
-/** Runs the operator on one machine: manifests in a folder, engines as child processes. */
+/** Runs the operator on one machine: Instances in a file, engines as child processes. */
 export async function startOnOneMachine(
   config: OperatorConfig,
   options: OperatorOptions,
@@ -44,14 +44,14 @@ export async function startOnOneMachine(
   };
   try {
     await controller.start();
-    await writeAddress(cluster.store.stateFolder, config, server.port);
+    await writeAddress(cluster.folder, config, server.port);
   } catch (error) {
     await stop();
     throw error;
   }
   loaded = true;
   if (config.localToken === undefined) log.warn(NO_TOKEN);
-  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'operator listening');
+  log.info({ port: server.port, folder: cluster.folder }, 'operator listening');
   return { port: server.port, stop };
 }
 

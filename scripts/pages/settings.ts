@@ -1,5 +1,5 @@
 import { apiSettings } from '@gwk/api/config/api';
-import { commandSettings, instancesSettings } from '@gwk/core/config/commands';
+import { commandSettings } from '@gwk/core/config/commands';
 import { decoderSettings } from '@gwk/core/config/decoder';
 import { engineSettings } from '@gwk/core/config/engine';
 import type { Setting, Settings } from '@gwk/core/config/load';
@@ -14,7 +14,6 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk decoder': decoderSettings,
   'gwk operator': operatorSettings,
   'gwk engine': engineSettings,
-  'gwk instances': instancesSettings,
   'gwk local up': localSettings,
   'gwk account`, `key`, `user`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore`, `migrate':
     commandSettings,

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ test('prints a new key once, stops everything, and keeps the key for later runs'
   expect(first.output).toContain(base_url);
   expect(first.output).toContain(api_key);
   expect(first.output).toMatch(/curl -s http:\/\/127\.0\.0\.1/);
-  for (const file of ['gwk.json', 'secrets.json'])
+  for (const file of ['gwk.json', 'operator.json', 'secrets.json'])
     expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 
@@ -149,6 +149,18 @@ test('ends all processes when killed, and starts again', async () => {
   await until(() => alive(all).length === 0, { what: 'nothing of the first is left' });
   expect(second.output).not.toContain('did not start');
   expect(await instanceNames()).toEqual(['kept']);
+});
+
+test('refuses a folder with Instances as YAML files, and says what to do', async () => {
+  const former = join(folder, 'former');
+  const manifest = join(former, 'instances', 'shop.yaml');
+  mkdirSync(join(former, 'instances'), { recursive: true });
+  writeFileSync(manifest, 'kind: Instance\n');
+  const run = new Run({ GWK_LOCAL_FOLDER: former });
+  expect(await run.ended).toBe(1);
+  expect(run.output).toMatch(/former\/instances contains Instances as YAML files.* make reset/);
+  expect(run.output).not.toContain('starting');
+  expect(existsSync(manifest)).toBe(true);
 });
 
 test('reports a port in use with the setting to change, and starts nothing', async () => {

@@ -9,7 +9,7 @@ export const localSettings = {
   folder: setting(
     'GWK_LOCAL_FOLDER',
     types.text().default('.local'),
-    'Folder for all data of the local gateway, relative to the root of the source tree.',
+    'Folder for all data of the local gateway, relative to the root of the source tree. `gwk instances` and `gwk pair` find the gateway there.',
   ),
   apiPort: port('GWK_LOCAL_API_PORT', 8080, 'Port of the API.'),
   internalPort: port('GWK_LOCAL_INTERNAL_PORT', 8081, "Port of the API's internal listener."),

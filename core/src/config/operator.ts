@@ -17,7 +17,7 @@ export const operatorSettings = {
   cluster: setting(
     'GWK_OPERATOR_CLUSTER',
     types.oneOf('local', 'kubernetes').default('local'),
-    'Cluster that stores Instance resources and runs engines. `local`: a folder of manifests and child processes. `kubernetes`: the cluster in which the operator runs, or that of KUBECONFIG.',
+    'Cluster that stores Instance resources and runs engines. `local`: a file and child processes. `kubernetes`: the cluster in which the operator runs, or that of KUBECONFIG.',
   ),
   namespaces: setting(
     'GWK_OPERATOR_NAMESPACES',
@@ -55,13 +55,13 @@ export const operatorSettings = {
   ),
   localFolder: setting(
     'GWK_OPERATOR_LOCAL_FOLDER',
-    types.text().default('.local/instances'),
-    'Folder of the Instance manifests of the local cluster.',
+    types.text().default('.local'),
+    'Folder of `instances.json`, in which the local cluster stores its Instances.',
   ),
   localToken: secretSetting(
     'GWK_OPERATOR_LOCAL_TOKEN',
     types.text(32).optional(),
-    'Bearer token that the API and `gwk instances` use to access the local cluster.',
+    'Bearer token that the API, `gwk instances` and `gwk pair` use to access the local cluster.',
   ),
   idleEngineMs: setting(
     'GWK_OPERATOR_IDLE_ENGINE_MS',

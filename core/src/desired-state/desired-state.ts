@@ -9,7 +9,7 @@ export interface Place {
 
 /**
  * Storage of Instance resources, which are the desired state of all instances. Its adapters are the Kubernetes API and,
- * on one machine, the folder of manifests, whose only writer is the operator.
+ * on one machine, a file of the operator.
  */
 export interface DesiredState {
   /** Null lists all namespaces. */
@@ -46,21 +46,9 @@ export class DesiredStateUnavailable extends Error {
   override name = 'DesiredStateUnavailable';
 }
 
-/** An event with the number of its consecutive repetitions. */
-export interface RecordedEvent {
-  type: 'Normal' | 'Warning';
-  /** CamelCase. */
-  reason: string;
-  message: string;
-  first: string;
-  last: string;
-  count: number;
-}
-
-/** A resource with the data that Kubernetes keeps in other objects. */
+/** A resource with its pairing, which Kubernetes keeps in a Secret. */
 export interface InstanceDetails {
   resource: InstanceResource;
-  events: RecordedEvent[];
   pairing: PairingView | null;
 }
 
@@ -77,7 +65,7 @@ interface OperatorAddress {
   timeoutMs: number;
 }
 
-/** The folder of manifests, through the operator on this machine. */
+/** The resources of the operator on this machine. */
 export class OperatorDesiredState implements DesiredState {
   readonly #operator: OperatorAddress;
 

@@ -10,7 +10,7 @@ export const OPERATOR_METRICS = {
   ),
   invalidManifests: gauge(
     'gwk_operator_invalid_manifests',
-    'Manifests or resources that the operator ignores because they are invalid.',
+    'Instance resources that the operator ignores because they are invalid.',
   ),
   rollout: gauge(
     'gwk_operator_rollout',

@@ -128,17 +128,12 @@ const ApiVersion = z
   .enum(SERVED_VERSIONS.map((version) => `${API_GROUP}/${version}` as const))
   .transform(() => MANIFEST_API_VERSION);
 
-/** Whether gwk reads manifests of this version. */
-export const isManifestVersion = (value: unknown): boolean => ApiVersion.safeParse(value).success;
-
-/** The manifest that users apply. */
-export const InstanceManifest = z.strictObject({
-  apiVersion: ApiVersion,
-  kind: z.literal('Instance'),
-  metadata: ObjectMeta,
+/** The fields of a new resource that its creator chooses. */
+export const NewInstance = z.strictObject({
+  metadata: ObjectMeta.pick({ name: true, namespace: true, labels: true, annotations: true }),
   spec: InstanceSpec,
-  status: z.unknown().optional(),
 });
+export type NewInstance = z.infer<typeof NewInstance>;
 
 /** The resource as a cluster stores it, with identity and generation. */
 export const InstanceResource = z.object({

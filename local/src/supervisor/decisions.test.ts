@@ -28,7 +28,7 @@ const wiring = (env: Record<string, string> = {}): Wiring => ({
   },
   databaseUrl: 'postgresql://database',
   redisUrl: 'redis://redis',
-  instances: '/instances',
+  folder: '/local',
   media: '/media',
 });
 

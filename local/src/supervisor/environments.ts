@@ -21,7 +21,8 @@ export interface CommandWiring {
 
 export interface Wiring extends CommandWiring {
   redisUrl: string;
-  instances: string;
+  /** Folder of the operator's files. */
+  folder: string;
   /** Folder of uploaded and received files. */
   media: string;
   /** A simulated network that replaces the real one. */
@@ -105,7 +106,7 @@ const operatorSettings = (wiring: Wiring): Environment => ({
   GWK_OPERATOR_HOST: HOST,
   GWK_OPERATOR_PORT: String(wiring.config.operatorPort),
   GWK_OPERATOR_CLUSTER: 'local',
-  GWK_OPERATOR_LOCAL_FOLDER: wiring.instances,
+  GWK_OPERATOR_LOCAL_FOLDER: wiring.folder,
   GWK_OPERATOR_LOCAL_TOKEN: wiring.secrets.clusterToken,
   ...(wiring.network && {
     GWK_OPERATOR_NETWORK_URL: wiring.network.url,

@@ -1,20 +1,41 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
 
 export type Folder = ReturnType<typeof prepareFolder>;
 
+/** The folder contains Instances in a form that this version does not read. */
+export class FormerLayout extends Error {
+  override name = 'FormerLayout';
+}
+
+/** @throws FormerLayout, because a start would lose the Instances */
+export function checkLayout(path: string): void {
+  const manifests = join(path, 'instances');
+  if (!existsSync(manifests) || readdirSync(manifests).every((name) => name.startsWith('.'))) return;
+  throw new FormerLayout(
+    `${manifests} contains Instances as YAML files, which this version does not read. ` +
+      `To start without them, delete all data of this gateway with make reset, or delete ${path}.`,
+  );
+}
+
 /** Creates the folder of one local gateway, closed to other users. */
 export function prepareFolder(given: string) {
   const path = resolve(given);
-  const instances = join(path, 'instances');
   mkdirSync(join(path, 'log'), { recursive: true });
-  mkdirSync(instances, { recursive: true });
   chmodSync(path, 0o700);
   return {
     path,
-    instances,
     lock: join(path, 'lock'),
     secrets: join(path, 'secrets.json'),
     /** For scripts: {"base_url", "api_key"}. */

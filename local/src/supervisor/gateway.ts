@@ -86,7 +86,7 @@ export class LocalGateway {
       config.databaseUrl ?? this.#start('postgres', startOwnPostgres).then(({ url }) => url),
       config.redisUrl ?? this.#start('redis', startOwnRedis).then(({ url }) => url),
     ]);
-    return { config, secrets, databaseUrl, redisUrl, instances: folder.instances, media: folder.media };
+    return { config, secrets, databaseUrl, redisUrl, folder: folder.path, media: folder.media };
   }
 
   async #migrate(wiring: Wiring, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { ConfigError } from '@gwk/core/config/load';
 import { LockHeldError, acquireProcessLock } from '@gwk/core/process/process-lock';
-import { prepareFolder } from './folder.js';
+import { checkLayout, FormerLayout, prepareFolder } from './folder.js';
 import { LocalGateway } from './gateway.js';
 import { ComponentFailed } from './component.js';
 import { findPortConflicts } from './ports.js';
@@ -26,7 +26,7 @@ export async function up(): Promise<void> {
     await runUntil(stopping);
   } catch (error) {
     if (stopping.aborted) return;
-    const expected = [ConfigError, LockHeldError, ComponentFailed, PortsTaken, GwkFailed].some(
+    const expected = [ConfigError, LockHeldError, ComponentFailed, PortsTaken, GwkFailed, FormerLayout].some(
       (kind) => error instanceof kind,
     );
     const text = expected ? (error as Error).message : ((error as Error).stack ?? String(error));
@@ -52,6 +52,7 @@ function onStopSignal(): AbortSignal {
 async function runUntil(stopping: AbortSignal): Promise<void> {
   const progress = new Progress((text) => process.stdout.write(`${text}\n`));
   const config = loadLocalConfig(process.env);
+  checkLayout(config.folder);
   const folder = prepareFolder(config.folder);
   const lock = acquireProcessLock(
     folder.lock,

@@ -5,8 +5,10 @@ import type { PairOptions } from './pair/run-pair.js';
 export function registerPair(program: Command): void {
   program
     .command('pair')
-    .argument('<name>', 'name of the Instance')
-    .description('pair a phone with an Instance: prints the QR code, using the credentials of kubectl')
+    .argument('<name>', 'name of the Instance; on one machine also its id')
+    .description(
+      'pair a phone with an Instance: prints the QR code; uses the credentials of kubectl, or the gateway on this machine',
+    )
     .option('-n, --namespace <namespace>', 'namespace of the Instance (default: that of the context)')
     .addOption(
       new Option('-m, --method <method>', 'scan a QR code, or type a code on the phone')

@@ -35,7 +35,7 @@ export interface Cluster {
   recordEvent(target: Target, event: InstanceEvent): void;
   /** Readiness checks by name; null means healthy. */
   checks(): Record<string, string | null>;
-  /** Number of manifests or resources that the operator ignores because they are invalid. */
+  /** Number of resources that the operator ignores because they are invalid. */
   countInvalid(): number;
 }
 

@@ -11,13 +11,13 @@ import { InstanceResource } from '@gwk/core/resources/manifest';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { invalidError, listFaults } from '../cluster/local/manifest.js';
-import type { ManifestStore } from '../cluster/local/manifest-store.js';
+import type { InstanceStore } from '../cluster/local/instance-store.js';
+import { parse } from '../cluster/local/validate.js';
 import { sendJson, type Exchange, type Handler } from './server.js';
 
 const MAX_BODY_BYTES = 1_000_000;
 const WRONG_TOKEN =
-  "the bearer token is missing or wrong; set GWK_CLUSTER_TOKEN to the operator's GWK_OPERATOR_LOCAL_TOKEN";
+  'the bearer token is missing or differs from the GWK_OPERATOR_LOCAL_TOKEN of the operator';
 
 interface Access {
   token: string | undefined;
@@ -30,7 +30,7 @@ const ListRequest = z.strictObject({ namespace: z.string().nullable() });
 
 type Operations = Record<DesiredStateOperation, (body: unknown) => unknown>;
 
-function buildOperations(store: ManifestStore): Operations {
+function buildOperations(store: InstanceStore): Operations {
   return {
     list: (body) => store.list(parse(ListRequest, body).namespace),
     get: (body) => store.details(parse(Place, body)),
@@ -44,7 +44,7 @@ function buildOperations(store: ManifestStore): Operations {
 }
 
 /** Serves the desired state to the API and `gwk` on this machine. */
-export function createDesiredStateHandler(store: ManifestStore, { token, isLoaded }: Access): Handler {
+export function createDesiredStateHandler(store: InstanceStore, { token, isLoaded }: Access): Handler {
   const operations = new Map(Object.entries(buildOperations(store)));
   return async (exchange) => {
     const { path, request } = exchange;
@@ -92,11 +92,4 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   } catch {
     throw new ResourceInvalid('the body is not JSON');
   }
-}
-
-/** @throws ResourceInvalid */
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
-  const result = schema.safeParse(body);
-  if (!result.success) throw invalidError('', listFaults(result.error));
-  return result.data;
 }

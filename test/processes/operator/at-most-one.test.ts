@@ -1,9 +1,8 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
-import { ROOT } from '../../support/program.js';
 import type { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
 import {
   FakeInternalApi,
@@ -12,16 +11,16 @@ import {
   type Faults,
 } from '../../support/operator/fake-internal-api.js';
 import { temporaryFolder } from '../../support/operator/folder.js';
-import { applySpec, connectTo, manifest, TOKEN } from '../../support/operator/local-stage.js';
+import { applySpec, connectTo } from '../../support/operator/local-stage.js';
+import { endProcess, spawnOperator } from '../../support/operator/spawn-operator.js';
 import { pause, until } from '../../support/wait.js';
 
 /**
  * Checks that no instance ever has two engines, whatever fails. A real operator is killed and started. Engines are
- * killed, hang, crash and refuse to exit. Calls to the API fail before, after and late. Manifests are changed and
- * removed.
+ * killed, hang, crash and refuse to exit. Calls to the API fail before, after and late. Instances are changed and
+ * deleted.
  * The kernel judges: each engine claims an abstract socket name that only one living process can have.
  */
-const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 /** Minimum number of actions; more are done until ENGINES engines have started. */
 const MIN_ACTIONS = 250;
@@ -64,31 +63,10 @@ afterAll(async () => {
 const path = (file: string) => join(folder.path, file);
 
 function startOperator(): void {
-  const log = openSync(path('operator.log'), 'a');
-  operator = spawn(process.execPath, [PROGRAM], {
-    stdio: ['pipe', log, log],
-    env: {
-      PATH: process.env['PATH'],
-      GWK_OPERATOR_TOKEN: 'x'.repeat(32),
-      GWK_OPERATOR_INTERNAL_URL: apiUrl,
-      GWK_OPERATOR_HOST: '127.0.0.1',
-      GWK_OPERATOR_PORT: String(restPort),
-      GWK_OPERATOR_LOCAL_FOLDER: path('instances'),
-      GWK_OPERATOR_LOCAL_TOKEN: TOKEN,
-      GWK_EXIT_WITH_PARENT: 'on',
-      FAKE_ENGINE_HISTORY: path('history'),
-      FAKE_ENGINE_SCOPE: folder.path,
-    },
-  });
-  closeSync(log);
+  operator = spawnOperator({ folder: folder.path, internalUrl: apiUrl, port: restPort });
 }
 
-async function endOperator(signal: NodeJS.Signals): Promise<void> {
-  const ending = operator!;
-  const over = new Promise((resolve) => ending.once('exit', resolve));
-  ending.kill(signal);
-  await over;
-}
+const endOperator = (signal: NodeJS.Signals) => endProcess(operator!, signal);
 
 function history(): Note[] {
   if (!existsSync(path('history'))) return [];
@@ -152,9 +130,7 @@ const ACTIONS: [weight: number, action: () => Promise<void> | void][] = [
   [20, () => apply({})],
   [8, () => apply({ suspended: true })],
   [6, () => apply({ logLevel: pick(['debug', 'info']) })],
-  [6, () => settled(client.delete({ namespace: 'default', name: pick(NAMES) }))],
-  [2, () => rmSync(path(`instances/${pick(NAMES)}.yaml`), { force: true })],
-  [3, () => writeByHand(pick(NAMES))],
+  [8, () => settled(client.delete({ namespace: 'default', name: pick(NAMES) }))],
   [14, () => signalEngine('SIGKILL')],
   [4, () => signalEngine('SIGSTOP')],
   [4, () => signalEngine('SIGCONT')],
@@ -163,12 +139,6 @@ const ACTIONS: [weight: number, action: () => Promise<void> | void][] = [
   [1, () => endOperator('SIGTERM').then(startOperator)],
   [4, () => void (api.faults = pick(FAULT_LEVELS))],
 ];
-
-function writeByHand(name: string): void {
-  const spec = { account: 'main', kind: 'sandbox', suspended: random() < 0.3 };
-  if (existsSync(path('instances')))
-    writeFileSync(path(`instances/${name}.yaml`), JSON.stringify(manifest(name, spec)));
-}
 
 async function runRandomAction(): Promise<void> {
   const total = ACTIONS.reduce((sum, [weight]) => sum + weight, 0);
@@ -235,8 +205,6 @@ function eventually(what: string, look: () => Promise<boolean>): Promise<boolean
   });
 }
 
-const manifests = (): string[] => readdirSync(path('instances')).filter((file) => file.endsWith('.yaml'));
-
 /** Describes the state for a failed expectation. */
 async function describeState(): Promise<string> {
   const items = await client.list(null);
@@ -260,25 +228,11 @@ onLinux(`never runs two engines for one instance (SEED=${seed})`, async () => {
   const asWanted = async () => (await runningNames()) === 'b,c,d,e' && engines().length === 4;
   await eventually('all but the suspended one run', asWanted);
 
-  const spare = manifests().length - NAMES.length;
   for (const name of NAMES) await client.delete({ namespace: 'default', name });
-  // If two files define one name, the second replaces the deleted one as another resource.
-  const deleted = new Set<string>();
-  const gone = async () => {
-    const items = await client.list(null);
-    for (const { metadata } of items) {
-      if (metadata.deletionTimestamp !== undefined || deleted.has(metadata.uid)) continue;
-      deleted.add(metadata.uid);
-      await client.delete(metadata);
-    }
-    return items.length === 0 && manifests().length === 0;
-  };
-  await eventually('all are deleted', gone);
-  expect(deleted.size).toBe(spare);
+  await eventually('all are deleted', async () => (await client.list(null)).length === 0);
   expect(engines()).toEqual([]);
-  const left = ['pods', 'resources'].flatMap((kind) => readdirSync(path(`instances/.state/${kind}`)));
-  expect(left).toEqual([]);
   await endOperator('SIGTERM');
+  expect(JSON.parse(readFileSync(path('instances.json'), 'utf8'))).toEqual({ instances: [], pods: [] });
 
   expect(history().filter(({ what }) => what === 'second')).toEqual([]);
   expect(started()).toBeGreaterThanOrEqual(ENGINES);

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordingLog, FAKE_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
 import { pause, until } from '../../support/wait.js';
 import type { EndedPod, PodPlan } from '@gwk/operator/cluster/cluster';
 import { Pods, type PodsOptions } from '@gwk/operator/cluster/local/pods';
 import type { PodRecord } from '@gwk/operator/cluster/local/engine-process';
+import { StateFile } from '@gwk/operator/cluster/local/state-file';
 import { findProcess, isAlive } from '@gwk/operator/cluster/local/processes';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -26,6 +27,7 @@ afterEach(async () => {
   folder.remove();
 });
 
+const statePath = () => join(folder.path, 'instances.json');
 const INSTANCE = '0195a000-0000-7000-8000-000000000001';
 const KEY = 'default/shop';
 
@@ -33,8 +35,10 @@ async function podsWith(
   settings: Record<string, string> = {},
   options: Partial<PodsOptions> = {},
 ): Promise<Pods> {
+  const file = new StateFile(statePath());
+  await file.load(() => undefined);
   const pods = new Pods({
-    stateFolder: folder.path,
+    file,
     launch: { command: FAKE_ENGINE, isolation: null, settings, print: (line) => printed.push(line) },
     version: '9.9.9',
     log: recordingLog(logs),
@@ -66,11 +70,10 @@ const phase = (pods: Pods, key = KEY) => pods.find(key).phase;
 const hasEnded = (pods: Pods, key = KEY) =>
   until(() => phase(pods, key) === 'ended', { what: `${key} has ended` });
 const runs = (pods: Pods, key = KEY) => until(() => phase(pods, key) === 'running', { what: `${key} runs` });
-/** Complete records only: a file with a leading dot is still being written. */
 const records = (): PodRecord[] =>
-  readdirSync(join(folder.path, 'pods'))
-    .filter((file) => !file.startsWith('.'))
-    .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
+  existsSync(statePath())
+    ? (JSON.parse(readFileSync(statePath(), 'utf8')) as { pods: PodRecord[] }).pods
+    : [];
 
 test('starts, runs, stops and forgets a pod', async () => {
   const pods = await podsWith();
@@ -122,7 +125,8 @@ test("passes an engine its own settings and none of the operator's", async () =>
   expect(env).toMatchObject({ MALLOC_ARENA_MAX: '1' });
   expect(env['NODE_OPTIONS']).toMatch(/^--max-semi-space-size=2\b/);
   expect(env).not.toHaveProperty('DATABASE_URL');
-  expect(readFileSync(join(folder.path, 'pods', `${one.name}.json`), 'utf8')).not.toContain('secret-token');
+  expect(records()).toMatchObject([{ name: one.name }]);
+  expect(readFileSync(statePath(), 'utf8')).not.toContain('secret-token');
 });
 
 test('kills an engine that does not exit within the grace period', async () => {
@@ -193,9 +197,11 @@ describe('the mutex', () => {
 
   test('never starts a pod without a record', async () => {
     const pods = await podsWith();
-    const one = plan(pods, { name: 'no/such/folder' });
-    await expect(pods.create(one)).rejects.toThrow('ENOENT');
+    // The operator writes this file before it replaces the state.
+    mkdirSync(`${statePath()}.new`);
+    await expect(pods.create(plan(pods))).rejects.toThrow('EISDIR');
     expect(phase(pods)).toBe('absent');
+    rmdirSync(`${statePath()}.new`);
     await pods.create(plan(pods));
   });
 });
@@ -266,10 +272,7 @@ describe('after a killed operator', () => {
     strays.push(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     const record: PodRecord = { ...identity, version: '9.9.9', startedAt: Date.now() };
-    writeFileSync(
-      join(folder.path, 'pods', `${record.name}.json`),
-      JSON.stringify({ ...record, ...special(record) }),
-    );
+    writeFileSync(statePath(), JSON.stringify({ instances: [], pods: [{ ...record, ...special(record) }] }));
     return child;
   }
 
@@ -325,12 +328,6 @@ describe('after a killed operator', () => {
     expect(child.exitCode).toBeNull();
     expect(child.signalCode).toBeNull();
   });
-
-  test('fails the start on a corrupt record, and says what to do', async () => {
-    await podsWith();
-    writeFileSync(join(folder.path, 'pods', 'x.json'), '{');
-    await expect(podsWith()).rejects.toThrow('Check that no engine of that name runs');
-  });
 });
 
 test('records a pod, finds its process by name, and removes the record with the pod', async () => {
@@ -347,5 +344,5 @@ test('records a pod, finds its process by name, and removes the record with the 
   await hasEnded(pods);
   expect(pods.find(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: false });
   await pods.delete(one.name);
-  expect(existsSync(join(folder.path, 'pods', `${one.name}.json`))).toBe(false);
+  expect(records()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { changeResource } from '@gwk/operator/cli/instances/change';
+import { changeResource } from '@gwk/operator/cli/pair/change';
 import { LocalCluster } from '@gwk/operator/cluster/local/local';
 import { createDesiredStateHandler } from '@gwk/operator/http/desired-state';
 import type { Listener } from '@gwk/core/http/listener-limits';
@@ -27,22 +27,15 @@ export async function applySpec(
   return changed?.after ?? state.create({ metadata, spec });
 }
 
-interface StageTimes {
-  relistMs?: number;
-  lockWaitMs?: number;
-}
-
 /** A local cluster that serves its desired state, without a controller. */
 export class LocalStage {
   readonly changed: string[] = [];
   readonly logs: string[] = [];
   readonly cluster: LocalCluster;
   state!: OperatorDesiredState;
-  /** Clock for missing files; it does not advance by itself. */
-  now = Date.now();
   #listening!: Listener;
 
-  constructor(folder: string, { relistMs = 5_000, lockWaitMs = 0 }: StageTimes = {}) {
+  constructor(folder: string, lockWaitMs = 0) {
     this.cluster = new LocalCluster({
       folder,
       launch: { command: FAKE_ENGINE, isolation: null, settings: {}, print: () => undefined },
@@ -50,13 +43,12 @@ export class LocalStage {
       log: recordingLog(this.logs),
       maxConcurrentStarts: 4,
       graceMs: 1000,
-      syncTimes: { relistMs, now: () => this.now },
       lockWaitMs,
     });
   }
 
-  static async start(folder: string, times?: StageTimes): Promise<LocalStage> {
-    const stage = new LocalStage(folder, times);
+  static async start(folder: string, lockWaitMs?: number): Promise<LocalStage> {
+    const stage = new LocalStage(folder, lockWaitMs);
     await stage.cluster
       .start((key) => stage.changed.push(key))
       .catch(async (error: unknown) => {
@@ -78,18 +70,6 @@ export class LocalStage {
     await this.#listening.close();
     await this.cluster.endPods();
     await this.cluster.stop();
-  }
-
-  /** Reads the folder and completes the resulting work. */
-  read(): Promise<void> {
-    return this.cluster.sync.syncNow();
-  }
-
-  /** Reads once more after advancing the clock past the delay for missing files. */
-  async readMuchLater(): Promise<void> {
-    await this.read();
-    this.now += 60_000;
-    await this.read();
   }
 
   create(
@@ -129,8 +109,4 @@ export class LocalStage {
     const { uid } = (await this.get(name)).metadata;
     await this.cluster.setFinalizer({ key: `default/${name}`, uid }, isSet);
   }
-}
-
-export function manifest(name: string, spec: object = { account: 'main' }, metadata: object = {}): object {
-  return { apiVersion: 'gwk.dev/v1', kind: 'Instance', metadata: { name, ...metadata }, spec };
 }

@@ -6,7 +6,7 @@ import {
   pairingSecretName,
   PairingView,
 } from '@gwk/core/resources/pairing-request';
-import { CliError } from '../instances/target.js';
+import { CliError } from '../local-operator.js';
 import type { PairCluster } from './pair.js';
 
 /** Chooses the named kubeconfig or context, else kubectl's default. @throws CliError */

@@ -2,7 +2,7 @@ import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { PairingView, PairingRequest } from '@gwk/core/resources/pairing-request';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError } from '../instances/target.js';
+import { CliError } from '../local-operator.js';
 import { decideStep, type Step } from './step.js';
 
 /** Access to one Instance in its cluster. */

@@ -1,9 +1,9 @@
-import { OperatorDesiredState, type Place } from '@gwk/core/desired-state/desired-state';
+import type { OperatorDesiredState, Place } from '@gwk/core/desired-state/desired-state';
 import { PAIRING_ANNOTATION, type PairingRequest } from '@gwk/core/resources/pairing-request';
 import { toString as encodeQr } from 'qrcode';
-import { changeResource } from '../instances/change.js';
-import { CliError, findTarget, runCommand } from '../instances/target.js';
-import type { Address } from '../../cluster/local/address.js';
+import { toPlace } from '../instances/commands.js';
+import { findLocalOperator, runCommand } from '../local-operator.js';
+import { changeResource } from './change.js';
 import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
@@ -13,8 +13,6 @@ export interface PairOptions {
   context?: string;
   kubeconfig?: string;
 }
-
-const TIMEOUT_MS = 15_000;
 
 export async function runPair(name: string, options: PairOptions): Promise<void> {
   const interrupted = new AbortController();
@@ -34,9 +32,8 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
 async function openCluster(name: string, options: PairOptions) {
   const operator = findOperator(options);
   if (operator) {
-    const { namespace = 'default' } = options;
-    const state = new OperatorDesiredState({ ...operator, timeoutMs: TIMEOUT_MS });
-    return { cluster: createLocalPairCluster(state, { namespace, name }), close: () => undefined };
+    const place = toPlace({ namespace: options.namespace ?? 'default', name });
+    return { cluster: createLocalPairCluster(operator, place), close: () => undefined };
   }
   // Load client-node only for Kubernetes.
   const { createPairCluster, findCluster } = await import('./kubernetes-cluster.js');
@@ -61,16 +58,10 @@ function createLocalPairCluster(state: OperatorDesiredState, place: Place): Pair
   };
 }
 
-/** The gateway on this machine. Null: there is none, or the user named a kubeconfig or a context. @throws CliError */
-function findOperator({ kubeconfig, context }: PairOptions): Address | null {
-  const { KUBECONFIG, GWK_CLUSTER_URL } = process.env;
-  if ([kubeconfig, context, KUBECONFIG].some((named) => named !== undefined)) return null;
-  try {
-    return findTarget(process.env, process.cwd());
-  } catch (error) {
-    if (error instanceof CliError && GWK_CLUSTER_URL === undefined) return null;
-    throw error;
-  }
+/** The gateway on this machine. Null: it has never run, or the user named a kubeconfig or a context. @throws CliError */
+function findOperator({ kubeconfig, context }: PairOptions): OperatorDesiredState | null {
+  const isNamed = [kubeconfig, context, process.env['KUBECONFIG']].some((given) => given !== undefined);
+  return isNamed ? null : findLocalOperator(process.env);
 }
 
 /** Prints dark on light in any terminal. Without a terminal it prints characters only. */

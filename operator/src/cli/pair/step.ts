@@ -20,7 +20,10 @@ export interface PairingState {
 /** Pure. Messages say what the user can do. */
 export function decideStep({ now, instance, view, request }: PairingState): Step {
   if (!instance || instance.metadata.deletionTimestamp !== undefined)
-    return { do: 'give-up', say: 'No such Instance. List them with: kubectl get gwi' };
+    return {
+      do: 'give-up',
+      say: 'No such Instance. List them with: kubectl get gwi (on one machine: gwk instances list)',
+    };
   const { name } = instance.metadata;
   const [accepted, paired, running] = (['Accepted', 'Paired', 'EngineRunning'] as const).map((type) =>
     instance.status?.conditions.find((condition) => condition.type === type),

@@ -1,21 +1,21 @@
 import { join } from 'node:path';
-import { writeJson } from './disk.js';
+import { writePrivateJson } from './state-file.js';
 
 export const ADDRESS_FILE = 'operator.json';
 
-/** Address of a local operator, which `gwk instances` finds in the operator's folder. */
+/** Address of a local operator, which `gwk instances` and `gwk pair` find in the folder of the gateway. */
 export interface Address {
   url: string;
   token: string;
 }
 
 export async function writeAddress(
-  stateFolder: string,
+  folder: string,
   { host, localToken }: { host: string; localToken?: string | undefined },
   port: number,
 ): Promise<void> {
   if (localToken === undefined) return;
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const address: Address = { url: `http://${reachable}:${port}`, token: localToken };
-  await writeJson(join(stateFolder, ADDRESS_FILE), address);
+  await writePrivateJson(join(folder, ADDRESS_FILE), address);
 }

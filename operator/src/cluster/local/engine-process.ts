@@ -9,8 +9,8 @@ import type { PodPlan } from '../cluster.js';
 import { confineEngine, type EngineIsolation } from './engine-isolation.js';
 
 /**
- * Record of a pod on disk: written before its process starts, removed after its exit was reported to the API. After a
- * crash at any point, every process that may run and every lease it may hold has a record.
+ * Record of a pod in the state file: written before its process starts, removed after its exit was reported to the API.
+ * After a crash at any point, every process that may run and every lease it may hold has a record.
  */
 export interface PodRecord extends Omit<PodPlan, 'token'> {
   version: string;

@@ -6,17 +6,17 @@ import {
   type PairingView,
 } from '@gwk/core/resources/pairing-request';
 import { acquireProcessLock, LockHeldError } from '@gwk/core/process/process-lock';
+import type { Logger } from '@gwk/core/process/log';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
-import { removeTemporaryFiles } from './disk.js';
+import { InstanceStore, revise } from './instance-store.js';
 import { Pods, type PodsOptions } from './pods.js';
-import { ManifestStore } from './manifest-store.js';
-import { FolderSync, type SyncTimes } from './folder-sync.js';
+import { StateFile } from './state-file.js';
 
-interface LocalClusterOptions extends Omit<PodsOptions, 'stateFolder'> {
+interface LocalClusterOptions extends Omit<PodsOptions, 'file'> {
   folder: string;
-  syncTimes?: Partial<SyncTimes>;
   /** Time for an operator before this one to stop its engines. */
   lockWaitMs?: number;
 }
@@ -24,32 +24,31 @@ interface LocalClusterOptions extends Omit<PodsOptions, 'stateFolder'> {
 const LOCK_WAIT_MS = 20_000;
 const LOCK_RETRY_MS = 50;
 
-/** The cluster on one machine: Instances are manifest files in a folder, engines are child processes. */
+/** The cluster on one machine: Instances are entries of a file, engines are child processes. */
 export class LocalCluster implements Cluster {
-  readonly store: ManifestStore;
+  readonly folder: string;
+  readonly store: InstanceStore;
   readonly pods: Pods;
-  readonly sync: FolderSync;
+  readonly #file: StateFile;
+  readonly #log: Logger;
   readonly #lockWaitMs: number;
   #unlock: () => void = () => undefined;
 
-  constructor({ folder, syncTimes, lockWaitMs = LOCK_WAIT_MS, ...options }: LocalClusterOptions) {
+  constructor({ folder, lockWaitMs = LOCK_WAIT_MS, ...options }: LocalClusterOptions) {
+    this.folder = folder;
     this.#lockWaitMs = lockWaitMs;
-    this.store = new ManifestStore(folder, options.log);
-    this.sync = new FolderSync(this.store, options.log, syncTimes);
-    this.pods = new Pods({ ...options, stateFolder: this.store.stateFolder });
+    this.#log = options.log;
+    this.#file = new StateFile(join(folder, 'instances.json'));
+    this.store = new InstanceStore(this.#file);
+    this.pods = new Pods({ ...options, file: this.#file });
   }
 
   async start(onChange: (key: string) => void): Promise<void> {
-    await this.store.prepare();
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
     this.#unlock = await this.#lock();
-    await removeTemporaryFiles(this.store.folder.path);
-    await this.store.load((key) => {
-      onChange(key);
-      // A new manifest of the same name may be waiting for the deletion.
-      if (!this.store.entry(key)) this.sync.schedule();
-    });
+    await this.#file.load(onChange);
+    for (const key of this.store.keys()) onChange(key);
     await this.pods.load(onChange);
-    await this.sync.start();
   }
 
   /**
@@ -57,14 +56,13 @@ export class LocalCluster implements Cluster {
    * for its engines.
    */
   async #lock(): Promise<() => void> {
-    const { stateFolder } = this.store;
     const end = performance.now() + this.#lockWaitMs;
     for (;;) {
       try {
         return acquireProcessLock(
-          join(stateFolder, 'lock'),
+          join(this.folder, 'instances.lock'),
           (pid) =>
-            `another operator (pid ${pid}) uses ${stateFolder}; stop it first, or give this one its own folder`,
+            `another operator (pid ${pid}) uses ${this.folder}; stop it first, or give this one its own folder`,
         ).release;
       } catch (error) {
         if (!(error instanceof LockHeldError) || performance.now() > end) throw error;
@@ -78,8 +76,7 @@ export class LocalCluster implements Cluster {
   }
 
   async stop(): Promise<void> {
-    this.sync.stop();
-    await this.store.close();
+    await this.#file.close();
     this.#unlock();
   }
 
@@ -88,12 +85,11 @@ export class LocalCluster implements Cluster {
   }
 
   resource(key: string): InstanceResource | undefined {
-    return this.store.entry(key)?.resource;
+    return this.store.get(key);
   }
 
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
-    this.store.setStatus(target, status);
-    return Promise.resolve();
+    return this.store.setStatus(target, status);
   }
 
   setFinalizer(target: Target, isSet: boolean): Promise<void> {
@@ -110,24 +106,26 @@ export class LocalCluster implements Cluster {
     return Promise.resolve();
   }
 
-  async removePairingRequest({ key, uid }: Target, { id }: PairingRequest): Promise<void> {
-    const resource = this.resource(key);
-    if (!resource || resource.metadata.uid !== uid) return;
-    const annotations = { ...resource.metadata.annotations };
-    if (readPairingRequest(annotations)?.id !== id) return;
-    delete annotations[PAIRING_ANNOTATION];
-    await this.store.change({ ...resource, metadata: { ...resource.metadata, annotations } });
+  removePairingRequest(target: Target, { id }: PairingRequest): Promise<void> {
+    return this.store.edit(target, (present) => {
+      const annotations = { ...present.metadata.annotations };
+      if (readPairingRequest(annotations)?.id !== id) return present;
+      delete annotations[PAIRING_ANNOTATION];
+      return revise(present, { annotations });
+    });
   }
 
-  recordEvent(target: Target, event: InstanceEvent): void {
-    this.store.recordEvent(target, event);
+  /** Kubernetes keeps events as objects. Here they are lines of the operator's log. */
+  recordEvent({ key }: Target, { type, reason, message }: InstanceEvent): void {
+    this.#log[type === 'Warning' ? 'warn' : 'info']({ instance: key, reason }, message);
   }
 
   checks(): Record<string, string | null> {
-    return { folder: this.sync.unreadable };
+    return { instances: this.#file.fault };
   }
 
+  /** The file contains what this operator has validated. */
   countInvalid(): number {
-    return this.sync.faults.size;
+    return 0;
   }
 }

@@ -1,6 +1,5 @@
 import { type Logger } from '@gwk/core/process/log';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { readEngineChoice } from '../../controller/decide.js';
@@ -16,10 +15,11 @@ import {
 } from '../cluster.js';
 import { launchEngine, type EngineLaunch, type EngineProcess, type PodRecord } from './engine-process.js';
 import { findProcess, isAlive } from './processes.js';
-import { loadJsonFolder, removeFile, writeJson } from './disk.js';
+import type { StateFile } from './state-file.js';
 
 export interface PodsOptions {
-  stateFolder: string;
+  /** Keeps the records. */
+  file: StateFile;
   launch: EngineLaunch;
   version: string;
   log: Logger;
@@ -56,8 +56,6 @@ interface Slot {
  */
 export class Pods implements PodStore {
   readonly #options: PodsOptions;
-  /** The folder of the records. */
-  readonly #folder: string;
   readonly #slots = new Map<string, Slot>();
   readonly #starts: LimitFunction;
   #changed: (key: string) => void = () => undefined;
@@ -65,14 +63,12 @@ export class Pods implements PodStore {
 
   constructor(options: PodsOptions) {
     this.#options = options;
-    this.#folder = join(options.stateFolder, 'pods');
     this.#starts = pLimit(options.maxConcurrentStarts);
   }
 
   async load(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
-    const advice = 'Check that no engine of that name runs, then remove the file.';
-    for (const record of await loadJsonFolder<PodRecord>(this.#folder, advice)) {
+    for (const record of this.#options.file.state.pods.values()) {
       const pid = await findProcess(record.name);
       const slot = this.#addSlot(record, pid === null ? 'ended' : 'ending');
       slot.requested = true;
@@ -114,7 +110,7 @@ export class Pods implements PodStore {
     const record = { ...identity, version: this.#options.version, startedAt: Date.now() };
     const slot = this.#addSlot(record, 'starting');
     try {
-      await writeJson(this.#recordFile(record.name), record);
+      await this.#options.file.update(({ pods }) => pods.set(record.name, record));
     } catch (error) {
       this.#slots.delete(record.name);
       throw error;
@@ -130,7 +126,7 @@ export class Pods implements PodStore {
     const slot = this.#slots.get(name);
     if (!slot) return;
     if (slot.phase !== 'ended') return this.#requestEnd(slot);
-    await removeFile(this.#recordFile(name));
+    await this.#options.file.update(({ pods }) => pods.delete(name));
     this.#slots.delete(name);
     this.#changed(slot.record.key);
   }
@@ -158,10 +154,6 @@ export class Pods implements PodStore {
     const slot: Slot = { record, phase, requested: false, end: null, engine: null, timers: [] };
     this.#slots.set(record.name, slot);
     return slot;
-  }
-
-  #recordFile(name: string): string {
-    return join(this.#folder, `${name}.json`);
   }
 
   /** Resolves once another engine may start. */
