@@ -89,6 +89,9 @@ test('shows nothing of a failed write, fails its readiness check, and recovers',
   const failed = [stage.create('a'), stage.change('shop', { suspended: true }), stage.delete('shop')];
   for (const { status } of await Promise.allSettled(failed)) expect(status).toBe('rejected');
   expect(stage.cluster.checks()['instances']).toContain('EISDIR');
+  // It writes nothing, so it proves nothing about the file.
+  await stage.cluster.deleteResource({ key: 'default/shop', uid: 'another' });
+  expect(stage.cluster.checks()['instances']).toContain('EISDIR');
   expect(await names()).toEqual(['shop']);
   expect((await stage.get('shop')).spec.suspended).toBe(false);
   rmdirSync(unfinished());

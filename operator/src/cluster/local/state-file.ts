@@ -91,9 +91,10 @@ export class StateFile {
     });
     const changed = findChanges(before.instances, draft.instances);
     try {
-      if (changed.length > 0 || findChanges(before.pods, draft.pods).length > 0)
+      if (changed.length > 0 || findChanges(before.pods, draft.pods).length > 0) {
         await writePrivateJson(this.path, renderContent(draft));
-      this.fault = null;
+        this.fault = null;
+      }
     } catch (error) {
       this.fault = (error as Error).message;
       for (const { reject } of applied) reject(error);
