@@ -81,7 +81,7 @@ test('names only identifiers that the file of the row contains', () => {
 
 /** Sources that use the word of an example in another meaning. */
 const OTHER_MEANINGS: Record<string, RegExp> = {
-  location: /address-guard|client-version\/source|\/(fetcher|disconnects|network-route)\.ts$/,
+  location: /address-guard|client-version\/source|\/(fetcher|disconnects|network-route|call|details)\.ts$/,
   // A simulated contact plays a message.
   played: /\/sandbox\/driver\.ts$/,
 };
