@@ -291,11 +291,12 @@ describe('its lease', () => {
     let answer = (): void => undefined;
     api.fault = ({ route }) =>
       route === 'renew' ? new Promise((resolve) => (answer = () => resolve('answer'))) : 'answer';
-    for (let n = 0; n < 3; n++) await stage.command('renew');
+    const asked = Array.from({ length: 3 }, () => stage.command('renew'));
     await until('a renewal is under way', () => renewals() === before + 2);
     api.fault = () => 'answer';
     answer();
     await until('it has renewed again', () => renewals() === before + 3);
+    await Promise.all(asked);
   });
 });
 

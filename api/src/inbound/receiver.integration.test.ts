@@ -177,9 +177,11 @@ test('all forms of a phone number share one conversation, also with sent message
 describe('a message written on the phone', () => {
   const fromPhone = (chat: string, given: Partial<InboundMessage> = {}) =>
     message(chat, { from_me: true, from: '5511900000000@s.whatsapp.net', ...given });
+  /** The oldest own message; the others quote it. */
   const findRow = () =>
     internalApi.world.database.message.findFirstOrThrow({
       where: { instanceId: engine.instanceId, direction: 'outbound' },
+      orderBy: { id: 'asc' },
     });
 
   test('is an own message that has left, and does not count as written by the contact', async () => {

@@ -326,7 +326,7 @@ describe('refuses', () => {
     leavesNothing();
     expect((await answer(phone.assert(options), first)).status).toBe(200);
     await showCode();
-    expect(refusal(await confirm(second))).toEqual([403, 'forbidden']);
+    for (const other of [second, client]) expect(refusal(await confirm(other))).toEqual([403, 'forbidden']);
     expect((await confirm(first)).status).toBe(200);
   });
 
