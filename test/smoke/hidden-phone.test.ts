@@ -79,7 +79,7 @@ test('is looked up, shown typing, and answered by the id of an event', async () 
   expect(from).not.toHaveProperty('phone');
   const at = `/v1/instances/${stage.id}`;
   expect(await client().expect<ContactCheckOut>(200, 'GET', `${at}/contacts/${eva.lidJid}`)).toEqual({
-    ...{ phone: null, exists: true, jid: eva.lidJid, ...named() },
+    ...{ phone: null, exists: true, jid: eva.lidJid, lid: eva.lidJid, ...named() },
   });
   await client().expect(204, 'POST', `${at}/chats/${eva.lidJid}/presence`, { body: { state: 'typing' } });
   const marks = { wa_message_ids: [wa_message_id] };

@@ -251,7 +251,7 @@ describe('an inbound message', () => {
     const fields = { fileSha256: randomBytes(32) } as never;
     const id = await ana.writesFile('image', randomBytes(100), { to: phone.number, fields });
     const { media } = await one('message.received', from(id));
-    expect(media).toEqual({ error: 'hash_mismatch' });
+    expect(media).toEqual({ error: 'hash_mismatch', mimetype: 'image/png', size: 100 });
   });
 
   test('reports an encrypted edit and a deletion of it', async () => {
@@ -364,8 +364,8 @@ describe('calls and groups', () => {
 test('looks up a contact', async () => {
   const look = (phone: string) => client().expect(200, 'GET', `/v1/instances/${stage.id}/contacts/${phone}`);
   const { number: phone, jid, lidJid: id } = stage.ana;
-  expect(await look(phone)).toEqual({ id, phone, username: null, exists: true, jid });
-  const unknown = { id: null, phone: '5511777777778', username: null, exists: false, jid: null };
+  expect(await look(phone)).toEqual({ id, lid: id, phone, username: null, exists: true, jid });
+  const unknown = { id: null, lid: null, phone: '5511777777778', username: null, exists: false, jid: null };
   expect(await look(unknown.phone)).toEqual(unknown);
 });
 

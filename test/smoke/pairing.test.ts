@@ -116,7 +116,8 @@ test('contacts, read marks and presence reach the network', async () => {
   });
   expect((await check('551198760000')).body).toMatchObject({ exists: false, jid: null });
   const lid = '101234567890123@lid';
-  expect((await check(lid)).body).toEqual({ phone: null, exists: true, jid: lid, id: lid, username: null });
+  const known = { phone: null, exists: true, jid: lid, id: lid, lid, username: null };
+  expect((await check(lid)).body).toEqual(known);
   const received = await post<{ message_id: string; wa_message_id: string }>('sandbox/inbound', {
     from: '5511987654321',
     text: 'oi',

@@ -109,7 +109,7 @@ const CASES: Record<string, (() => Promise<void>) | null> = {
   async checkContact() {
     engine.handlers['check-contact'] = ({ lid }) => ({ jid: lid, lid });
     const { body } = await call('GET', at(`contacts/${LID}`));
-    expect(body).toEqual({ phone: null, exists: true, jid: LID, id: LID, username: null });
+    expect(body).toEqual({ phone: null, exists: true, jid: LID, id: LID, lid: LID, username: null });
   },
 
   async createOptOut() {

@@ -218,7 +218,10 @@ describe('a file is lost, and the message says so, when', () => {
   });
 
   test('the message does not state its location', async () => {
-    expect(await lost(image({ mimetype: 'image/png' }))).toEqual({ error: 'unavailable', mimetype: 'image/png' });
+    expect(await lost(image({ mimetype: 'image/png' }))).toEqual({
+      error: 'unavailable',
+      mimetype: 'image/png',
+    });
   });
 
   test('the API refuses it', async () => {

@@ -125,7 +125,15 @@ const THINGS: Row[] = [
   [
     'a contact',
     { contactMessage: { displayName: 'Bia', vcard: VCARD } },
-    { type: 'contact', text: null, contacts: [{ name: 'Bia', phones: ['5511900000009'] }] },
+    {
+      type: 'contact',
+      text: null,
+      contacts: [{ name: 'Bia', phones: ['5511900000009'] }],
+      details: {
+        kind: 'contacts',
+        cards: [{ name: 'Bia', numbers: [{ id: '5511900000009', number: '+55 11 90000-0009' }] }],
+      },
+    },
   ],
   [
     'contacts',
@@ -141,19 +149,35 @@ const THINGS: Row[] = [
         { name: 'Caio', phones: ['5511900000010', '114000'] },
         { name: 'Nobody', phones: [] },
       ],
+      details: {
+        kind: 'contacts',
+        cards: [
+          {
+            name: 'Caio',
+            numbers: [{ label: 'cell', number: '+55 (11) 90000-0010' }, { number: '11 4000' }],
+          },
+          { name: 'Nobody' },
+        ],
+      },
     },
   ],
   [
     'a poll',
     { pollCreationMessage: { name: 'Which?', options: [option('A'), option('B')] } },
-    { type: 'poll', text: 'Which?' },
+    { type: 'poll', text: 'Which?', details: { kind: 'poll', options: ['A', 'B'] } },
   ],
   ['a poll, version 2', { pollCreationMessageV2: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
   ['a poll, version 3', { pollCreationMessageV3: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
   [
     'an order',
     { orderMessage: { orderId: '1', message: 'Two, please', contextInfo: { isForwarded: true } } },
-    { type: 'other', kind: 'order', text: 'Two, please', is_forwarded: true },
+    {
+      type: 'other',
+      kind: 'order',
+      text: 'Two, please',
+      is_forwarded: true,
+      details: { kind: 'order', order_id: '1' },
+    },
   ],
 ];
 
@@ -236,14 +260,14 @@ const CHANGED: Row[] = [
       protocolMessage: {
         key,
         type: 'MESSAGE_EDIT',
-        editedMessage: { documentMessage: { fileName: 'b.pdf' } },
+        editedMessage: { documentMessage: { fileName: 'b.pdf', caption: 'now' } },
       },
     },
     {
       change: {
         kind: 'edit',
         wa_message_id: '3EB0OLD',
-        text: '',
+        text: 'now',
         card: expect.stringMatching(/./) as string,
       },
     },
