@@ -120,11 +120,7 @@ describeChart('the chart', () => {
       { ...MINIMAL_VALUES, webhooks: { tls: { hosts: ['a.example'], caSecret: 'a', caConfigMap: 'b' } } },
       /one of webhooks.tls.caSecret/,
     ],
-    [
-      'an authority without hosts',
-      { ...MINIMAL_VALUES, webhooks: { tls: { caConfigMap: 'b' } } },
-      /each other/,
-    ],
+    ['a CA without hosts', { ...MINIMAL_VALUES, webhooks: { tls: { caConfigMap: 'b' } } }, /each other/],
     ['an SMTP server without a sender', { ...MINIMAL_VALUES, smtp: { host: 'mail' } }, /needs smtp.from/],
     [
       'an SMTP user without a password',
