@@ -97,6 +97,7 @@ describeOnKubernetes('the Instance definition', (cluster) => {
       account: 'main',
       kind: 'web',
       interactiveMode: 'native+text',
+      onOtherAccount: 'refuse',
       suspended: false,
     });
   });
