@@ -29,7 +29,7 @@ export async function readSession(
   const whole = request.wanted.filter(({ keys }) => keys === null).map(({ type }) => type);
   const single = request.wanted.flatMap(({ type, keys }) => (keys ?? []).map((key) => ({ type, key })));
   const { type: afterType, key: afterKey } = request.after ?? { type: null, key: null };
-  const rows = await database.$queryRaw<SessionRow[]>`
+  const rows = await database.queryRows<SessionRow>(Prisma.sql`
     WITH found AS (
       SELECT s.type, s.key, s.value_sealed, count(*) OVER () AS total,
         sum(octet_length(s.value_sealed)) OVER (ORDER BY s.type, s.key) - octet_length(s.value_sealed) AS bytes_before
@@ -45,7 +45,7 @@ export async function readSession(
     SELECT l.refusal, f.type, f.key, f.value_sealed, f.total::integer AS total
     FROM (SELECT (gwk_fence(${leaseArrays([{ ...request, instanceId }])}))[1] AS refusal) AS l
     LEFT JOIN found f ON l.refusal IS NULL AND f.bytes_before < ${PAGE_BYTES}
-    ORDER BY f.type, f.key`;
+    ORDER BY f.type, f.key`);
   if (rows[0]!.refusal) throw new RefusalError(rows[0]!.refusal);
   const entries = rows.flatMap(({ type, key, value_sealed }): SessionEntry[] => {
     if (type === null || key === null || value_sealed === null) return [];

@@ -4,6 +4,7 @@ import { exactDigits } from '@gwk/core/ids/recipients';
 import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { Database } from '../database/database.js';
 import { toFields } from '../database/model-columns.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { openFilename } from '../media/files.js';
 import { openMenu } from '../messages/content.js';
 import { mediaId, otherName, readsMenus, targetId, voterNames, type Arrival } from './arrival.js';
@@ -68,7 +69,7 @@ interface MenuRow extends Omit<OpenMenu, 'options' | 'sentAt' | 'answeredAt'> {
   elsewhere?: boolean;
 }
 
-type GatherDatabase = Pick<Database, '$queryRaw' | 'media' | 'contactName'>;
+type GatherDatabase = Pick<Database, 'queryRows' | '$queryRaw' | 'media' | 'contactName'>;
 
 /** Reads the facts of all arrivals with one statement, and more for target messages and files; results in the same order. */
 export async function gather(
@@ -86,7 +87,7 @@ export async function gather(
     voters: voterNames(arrival),
   }));
   const rows = toFields<Gathered<MenuRow>>(
-    await database.$queryRaw`SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`,
+    await database.queryRows(Prisma.sql`SELECT * FROM gwk_receive_gather(${JSON.stringify(asked)}::jsonb)`),
   );
   const targets = await gatherTargets(database, arrivals, rows);
   const files = await gatherFiles(database, sealer, arrivals);

@@ -140,7 +140,7 @@ export class Receiver {
       } else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
       else outcomes.set(arrival, 'retry');
     }
-    const written = entries.length > 0 ? await write(database, sealer, entries) : [];
+    const written = entries.length > 0 ? await write(database.queryRows, sealer, entries) : [];
     written.forEach(({ result }, place) => outcomes.set(entries[place]!.arrival, result));
     return outcomes;
   }

@@ -30,7 +30,7 @@ export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promis
     if (arrival.lease) await fence(tx, arrival.instanceId, arrival.lease);
     const wide = !known.isSandbox;
     if (wide && known.contactId !== null) await lockContact(tx, known.contactId);
-    const [written] = await write(tx, sealer, [entry]);
+    const [written] = await write((statement) => tx.$queryRaw(statement), sealer, [entry]);
     const { result, conversationId } = written!;
     if (result !== 'written') return result;
     const { contactId } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } });

@@ -1,6 +1,7 @@
 import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import type { Sealer } from '@gwk/core/crypto/encryption';
-import type { Queryable } from '../database/database.js';
+import type { QueryRows } from '../database/database.js';
+import { Prisma } from '../generated/prisma/client.js';
 import { leaseArrays } from '../fencing/fence.js';
 import { eventItem } from '../events/emit.js';
 import { sealCard } from '../messages/content.js';
@@ -29,7 +30,7 @@ export interface Written {
  * means that facts changed after the decision.
  */
 export async function write(
-  database: Queryable,
+  queryRows: QueryRows,
   sealer: Sealer,
   entries: readonly Entry[],
 ): Promise<Written[]> {
@@ -52,8 +53,8 @@ export async function write(
   const callers = entries.map(({ arrival: { instanceId, lease } }) => {
     return { instanceId, epoch: null, holder: null, ...lease };
   });
-  const results = await database.$queryRaw<{ result: Result }[]>`
-    SELECT * FROM gwk_receive(${leaseArrays(callers)}, ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`;
+  const results = await queryRows<{ result: Result }>(Prisma.sql`
+    SELECT * FROM gwk_receive(${leaseArrays(callers)}, ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`);
   return results.map(({ result }, index) => ({ result, conversationId: rows[index]!.conversation_id }));
 }
 
