@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@gwk/core/ids/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import { Problem } from '@gwk/core/problems/problems';
 import type {
   OPERATOR_ROUTES,
@@ -12,6 +12,7 @@ import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
 import type { Instance } from '../generated/prisma/client.js';
+import { findConsoleUrl, makeConsoleUrl } from '../http/console-url.js';
 import { ANSWER_MS, openSession, type Asked } from '../instances/pairing/open.js';
 import { isOpen } from '../instances/pairing/view.js';
 import { readPairings, type PairingState } from '../instances/pairing/watch.js';
@@ -105,7 +106,7 @@ async function pairForCluster(
   if (open && !isSuspended) await openFor(deps, row, open);
   const pairing = (await readPairings(deps.database, deps.sealer, [id])).get(id);
   if (!pairing) throw new RefusalError('gone');
-  const view = shown(pairing);
+  const view = shown(pairing, deps.config.console ? passkeyPage(deps.config, row) : null);
   return isSuspended && !view.open ? { ...view, error: 'the account is suspended' } : view;
 }
 
@@ -123,7 +124,12 @@ async function openFor(deps: InternalDeps, row: Instance, asked: Asked): Promise
   }
 }
 
-function shown(pairing: PairingState): OperatorResponse<'pair'> {
+function passkeyPage(config: InternalDeps['config'], { id, accountId }: Instance): string {
+  const path = `${toPublicId('account', accountId)}/numbers/${toPublicId('instance', id)}/pairing`;
+  return makeConsoleUrl(findConsoleUrl(config), path).href;
+}
+
+function shown(pairing: PairingState, page: string | null): OperatorResponse<'pair'> {
   const { state, session } = pairing;
   const open = isOpen(pairing);
   const code = open ? session!.code : null;
@@ -133,5 +139,6 @@ function shown(pairing: PairingState): OperatorResponse<'pair'> {
     code: code?.text ?? null,
     code_expires_at: code?.expiresAt.toISOString() ?? null,
     error: session?.error ?? null,
+    passkey: open && session?.passkey ? { page } : null,
   };
 }

@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { projectResource } from '../instances/projection.js';
 import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
@@ -291,6 +291,29 @@ describe('pairing from the cluster', () => {
     await engine.call('pairing', { session, news: { kind: 'failed', reason: 'timeout' } });
     expect(await pair(id, null)).toMatchObject({ open: false, code: null, error: 'timeout' });
     expect(await pair(id, open)).toMatchObject({ open: true, code: null, error: null });
+  });
+
+  test('returns the page of the console while the phone waits for a passkey', async () => {
+    const { id } = await web('pair-passkey');
+    expect(await pair(id, open)).toMatchObject({ passkey: null });
+    // Passkeys are off by default.
+    await internalApi.world.database.pairingSession.update({
+      where: { instanceId: id },
+      data: { passkeys: true },
+    });
+    const engine = await (await internalApi.addPod(id, 'pod-1')).acquire();
+    const session = engine.terms!.pairing!.session;
+    const options = { challenge: 'Y2hhbGxlbmdl', rpId: 'whatsapp.com' as const };
+    await engine.call('pairing', { session, news: { kind: 'passkey', options, expires_in_ms: 600_000 } });
+    const { passkey, ...shown } = await pair(id, null);
+    expect(shown).toMatchObject({ open: true, code: null, error: null });
+    const account = toPublicId('account', internalApi.world.accountId);
+    const page = `https://gwk.example.org/console/${account}/numbers/${toPublicId('instance', id)}/pairing`;
+    expect(passkey).toEqual({ page });
+    expect(JSON.stringify(shown)).not.toContain(options.challenge);
+
+    await engine.call('pairing', { session, news: { kind: 'failed', reason: 'passkey_expired' } });
+    expect(await pair(id, null)).toMatchObject({ open: false, passkey: null });
   });
 
   test('writes an audit entry', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InstanceResource } from '../resources/manifest.js';
 import { PAIRING_METHODS } from '../resources/pairing.js';
-import { PairingPhone } from '../resources/pairing-request.js';
+import { PairingPhone, PasskeyPage } from '../resources/pairing-request.js';
 import { INSTANCE_STATES } from '../states.js';
 
 /**
@@ -93,6 +93,8 @@ const pair = {
     code_expires_at: time().nullable(),
     /** Why the last session ended without a pairing. */
     error: z.string().nullable(),
+    /** Set while the phone waits for a passkey: the page of the console that asks for it, if there is a console. */
+    passkey: PasskeyPage.nullish(),
   }),
 };
 

@@ -20,6 +20,8 @@ export const PairingRequest = z.strictObject({
 });
 export type PairingRequest = z.infer<typeof PairingRequest>;
 
+export const PasskeyPage = z.object({ page: z.url().nullable() });
+
 /** Content of the Secret, as one JSON text. */
 export const PairingView = z.object({
   /** Id of the pairing request that it belongs to. */
@@ -30,6 +32,8 @@ export const PairingView = z.object({
   expiresAt: z.iso.datetime().nullable(),
   /** Why there will be no code. */
   error: z.string().nullable(),
+  /** Set while the phone waits for a passkey. */
+  passkey: PasskeyPage.nullish(),
 });
 export type PairingView = z.infer<typeof PairingView>;
 

@@ -99,7 +99,10 @@ function paired({ resource, projection }: Observed): Outcome {
   if (state === 'pending_pair' || state === 'logged_out') {
     const how = `to pair it, run: ${pairCommand(resource!)}`;
     if (pairing)
-      return no('PairingOpen', `A pairing session is open; to see its code, run: ${pairCommand(resource!)}`);
+      return no(
+        'PairingOpen',
+        `A pairing session is open; to see its code or the page for its passkey, run: ${pairCommand(resource!)}`,
+      );
     return firstPairedAt === null
       ? no('NeverPaired', `No phone has paired yet; ${how}`)
       : no('LoggedOut', `The device was unlinked; ${how}`);

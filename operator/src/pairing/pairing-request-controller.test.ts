@@ -13,6 +13,8 @@ import { buildPairingView, PairingRequestController } from './pairing-request-co
 /** Poll interval of the controller. */
 const POLL_MS = 1_000;
 
+const PAGE = 'https://gwk.example.org/console/acc_1/numbers/ins_1/pairing';
+
 type Seen = OperatorResponse<'pair'>;
 const request = (special: Partial<PairingRequest> = {}): PairingRequest => ({
   id: 'first',
@@ -38,6 +40,7 @@ describe('the published view', () => {
     ['reports a closed session', { open: false }, { code: null, error: 'the pairing was closed' }],
     ['ends once a phone has paired', { state: 'connecting', open: false }, 'paired'],
     ['ends for a banned instance, which is paired', { state: 'banned', open: false }, 'paired'],
+    ['names the page for a passkey', { passkey: { page: PAGE } }, { code: null, passkey: { page: PAGE } }],
     ['shows a code for a logged-out instance', { state: 'logged_out', code: '2@y' }, { code: '2@y' }],
   ];
   test.each(CASES)('%s', (_, special, expected) => {

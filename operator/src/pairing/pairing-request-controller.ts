@@ -134,10 +134,10 @@ type Seen = OperatorResponse<'pair'>;
 /** Builds the published view of a pairing. */
 export function buildPairingView(
   { id, method }: PairingRequest,
-  { state, open, code, code_expires_at: expiresAt, error }: Seen,
+  { state, open, code, code_expires_at: expiresAt, error, passkey }: Seen,
 ): 'paired' | { view: PairingView } {
   const paired = state !== 'pending_pair' && state !== 'logged_out';
   if (paired) return 'paired';
   const why = open ? null : (error ?? 'the pairing was closed');
-  return { view: { request: id, method, code, expiresAt, error: why } };
+  return { view: { request: id, method, code, expiresAt, error: why, passkey } };
 }

@@ -207,14 +207,18 @@ test('starts 200 instances at once', async () => {
 });
 
 /** Runs a command of `gwk` beside the operator. */
-async function runGwk(...args: string[]): Promise<{ code: unknown; out: string }> {
+const runGwk = (...args: string[]) => startGwk(...args).ended;
+
+function startGwk(...args: string[]) {
   const env = { ...baseEnvironment(), GWK_LOCAL_FOLDER: folder.path };
   const child = spawn(process.execPath, [GWK, ...args], { env });
-  let out = '';
+  const printed = { out: '' };
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  return { code, out };
+    stream.on('data', (chunk: Buffer) => (printed.out += chunk.toString()));
+  const ended = new Promise<{ code: unknown; out: string }>((resolve) => {
+    child.once('close', (code) => resolve({ code, ...printed }));
+  });
+  return { printed, ended };
 }
 
 test('serves gwk instances', async () => {
@@ -251,14 +255,19 @@ test('serves gwk pair, and leaves neither request nor code behind', async () => 
   await start();
   await applySpec(client, 'ins-1', { account: 'main' });
   api.pairingCode = '2@first';
-  const pairing = runGwk('pair', 'ins_1');
+  const pairing = startGwk('pair', 'ins_1');
   const { uid } = (await get('ins-1')).metadata;
   await until(async () => (await client.details(place('ins-1')))!.pairing?.code === '2@first', {
     what: 'the code is published',
   });
+  api.pairingCode = null;
+  api.passkeyPage = 'https://gwk.example.org/console/acc_1/numbers/ins_1/pairing';
+  await until(() => pairing.printed.out.includes(`Open ${api.passkeyPage} in a browser`), {
+    what: 'the page for the passkey is printed',
+  });
   const paired = { state: 'connected', pairing: false, first_paired_at: new Date().toISOString() } as const;
   Object.assign(api.factsOf(uid)!, paired);
-  const { code, out } = await pairing;
+  const { code, out } = await pairing.ended;
   expect([code, out]).toEqual([0, expect.stringContaining('ins-1 is paired')]);
   await until(async () => (await client.details(place('ins-1')))!.pairing === null, {
     what: 'the code is removed',

@@ -215,6 +215,8 @@ function configOf(world: World): ApiConfig {
     internalTlsCert: () => undefined,
     internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
+    console: true,
+    baseUrl: 'https://gwk.example.org',
     leaseMs: 45_000,
     leaseRenewMs: 10_000,
     redisUrl: redisUrl(),

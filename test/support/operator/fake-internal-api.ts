@@ -46,6 +46,8 @@ export class FakeInternalApi {
   refuse: (resource: InstanceResource) => RejectionReason | null = () => null;
   /** Code returned while a pairing session is open. */
   pairingCode: string | null = null;
+  /** Address of the page for the passkey that the phone waits for. */
+  passkeyPage: string | null = null;
   /** State of a new row. An unpaired one stays unpaired when its engine runs. */
   firstState: InstanceFacts['state'] = 'connecting';
   /** Long in tests that do not wait for its end, so that a slow machine loses no lease. */
@@ -165,7 +167,9 @@ export class FakeInternalApi {
     if (open !== null && unpaired) facts.pairing = true;
     const code = facts.pairing ? this.pairingCode : null;
     const expires = code === null ? null : new Date(Date.now() + 20_000).toISOString();
-    return ok({ state: facts.state, open: facts.pairing, code, code_expires_at: expires, error: null });
+    const passkey = this.passkeyPage === null ? null : { page: this.passkeyPage };
+    const session = { open: facts.pairing, code, code_expires_at: expires, error: null, passkey };
+    return ok({ state: facts.state, ...session });
   }
 
   #engine(route: string, token: string, body: Body): Reply {

@@ -23,8 +23,8 @@ interface PairTerminal {
 }
 
 const POLL_MS = 500;
-/** Six QR codes of 20 s take two minutes, and an engine may have to start first. */
-const TIMEOUT_MS = 300_000;
+/** Six QR codes of 20 s take two minutes, an engine may have to start first, and a passkey may follow. */
+const TIMEOUT_MS = 600_000;
 
 /** @throws CliError if no phone is paired */
 export async function pair(

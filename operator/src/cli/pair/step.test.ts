@@ -74,6 +74,24 @@ test.each<Case>([
     view({ code: null, error: 'timeout' }),
     { do: 'give-up', say: 'The pairing ended: timeout' },
   ],
+  [
+    'names the page of the console for a passkey',
+    shop(UNPAIRED),
+    view({ code: null, passkey: { page: 'https://gwk.example.org/console/acc_1/numbers/ins_1/pairing' } }),
+    {
+      do: 'wait',
+      say: 'The phone asks for its passkey. Open https://gwk.example.org/console/acc_1/numbers/ins_1/pairing in a browser and follow it',
+    },
+  ],
+  [
+    'names the HTTP interface for a passkey without a console',
+    shop(UNPAIRED),
+    view({ code: null, passkey: { page: null } }),
+    {
+      do: 'wait',
+      say: 'The phone asks for its passkey. Answer through the HTTP interface (docs/pairing.md)',
+    },
+  ],
 ])('%s', (_, instance, shown, step) => {
   expect(decideStep({ now: NOW, instance, view: shown, request: 'mine' })).toMatchObject(step);
 });

@@ -39,9 +39,16 @@ export function decideStep({ now, instance, view, request }: PairingState): Step
 
 function decideFromView(view: PairingView, now: number): Step {
   if (view.error !== null) return { do: 'give-up', say: `The pairing ended: ${view.error}` };
+  if (view.passkey) return { do: 'wait', say: describePasskey(view.passkey.page) };
   if (view.code === null) return { do: 'wait', say: 'Waiting for a code from the network' };
   const seconds = view.expiresAt === null ? 0 : Math.round((Date.parse(view.expiresAt) - now) / 1000);
   return { do: 'show', code: view.code, seconds: Math.max(0, seconds) };
+}
+
+function describePasskey(page: string | null): string {
+  if (page === null)
+    return 'The phone asks for its passkey. Answer through the HTTP interface (docs/pairing.md)';
+  return `The phone asks for its passkey. Open ${page} in a browser and follow it`;
 }
 
 function describePaired({ metadata }: InstanceResource, { message }: Condition, byUs: boolean): string {
