@@ -129,6 +129,7 @@ export default defineConfig({
     },
     // This script runs in pages.
     { files: ['test/console/page-script.js'], env: { browser: true } },
+    { files: ['extension/*.js'], env: { browser: true }, globals: { chrome: 'readonly' } },
     {
       files: ['**/*.js'],
       rules: { 'typescript/unbound-method': 'off', 'typescript/require-array-sort-compare': 'off' },

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type LaunchOptions, type Page } from 'playwright-core';
 import { unpackDebianPackages } from '../support/debian-package.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -25,11 +25,49 @@ export function describeWithChromium(name: string, tests: () => void): void {
 }
 
 export function startChromium(): Promise<Browser> {
+  return chromium.launch(launchOptions());
+}
+
+/** A browser with one profile, which may have extensions. */
+export function startProfile(args: string[]): Promise<BrowserContext> {
+  const options = launchOptions([...args, '--enable-unsafe-extension-debugging']);
+  const more = { locale: 'en-US', ignoreDefaultArgs: ['--disable-extensions'] };
+  return chromium.launchPersistentContext('', { ...options, ...more });
+}
+
+function launchOptions(args: string[] = []): LaunchOptions {
   if (!installed) throw new Error('Chromium is not installed, and apt cannot download it');
   const { path, libraries } = installed;
   const env = { ...process.env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) };
   // Chromium refuses to run as root with its sandbox. The pages are those of this repository.
-  return chromium.launch({ executablePath: path, args: ['--no-sandbox'], env });
+  return { executablePath: path, args: ['--no-sandbox', ...args], env };
+}
+
+/** A passkey in the form that the authenticator of Chromium takes. */
+export interface StoredPasskey {
+  credentialId: string;
+  isResidentCredential: boolean;
+  rpId: string;
+  privateKey: string;
+  userHandle: string;
+  signCount: number;
+}
+
+/** Adds an authenticator that verifies its person and stores passkeys, like that of a notebook; or a phone with this passkey. */
+export async function addAuthenticator(page: Page, passkey?: StoredPasskey): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: passkey ? 'cable' : 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  if (passkey) await session.send('WebAuthn.addCredential', { authenticatorId, credential: passkey });
 }
 
 function findInstalled(): Installed | null {

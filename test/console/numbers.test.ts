@@ -47,7 +47,7 @@ describeWithChromium('numbers in the console', () => {
     await page.getByAltText('QR code to scan with the phone').waitFor();
     const { qr } = await client.expect<{ qr: { code: string } }>(200, 'GET', `/v1/instances/${id}/pairing`);
     await expect(phone.scan(qr.code)).rejects.toThrow('without a passkey');
-    await page.getByText(/^The phone asks for its passkey\./).waitFor();
+    await page.getByRole('heading', { name: 'The phone asks for its passkey' }).waitFor();
     expect(await findViolations(page)).toEqual([]);
     for (const connection of stage.running.network.world.connections) connection.cut();
     await page.getByText('The connection ended while the passkey was awaited. Try again.').waitFor();

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { describeWithChromium } from './chromium.js';
+import { addAuthenticator, describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, takePicture } from './stage.js';
 
 describeWithChromium('passkeys in the console', () => {
@@ -88,19 +88,3 @@ describeWithChromium('passkeys in the console', () => {
     expect(stage.faults).toEqual([]);
   });
 });
-
-/** Adds an authenticator that verifies its person and stores passkeys, like that of a notebook. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}

@@ -168,8 +168,16 @@ export const pairing = {
     risk: 'WhatsApp can restrict or ban numbers that use unofficial clients. Start with few messages.',
   },
   passkey: {
-    request:
-      'The phone asks for its passkey. The program that started this pairing must answer through the HTTP interface until {{time}}.',
+    title: 'The phone asks for its passkey',
+    install:
+      'Once: add the browser extension of gwk to Chrome, Edge or another browser of the same kind. The administrator of this gateway has it: it is the folder "extension" of gwk.',
+    press: 'Press the button of the extension in the toolbar of the browser, on this page.',
+    check:
+      'Check the address and the number in its window, and continue. The browser then asks for the passkey of the WhatsApp account.',
+    until: 'Valid until {{time}}. Never run code that somebody sends you for this.',
+    answered: 'The passkey is given. Waiting for the phone.',
+    elsewhere:
+      'The phone waits until {{time}}. If another browser or program started this pairing, the passkey must be given there.',
     compare: 'Compare this code with the one on the phone.',
     equal: 'The codes are equal',
     different: 'The codes differ',

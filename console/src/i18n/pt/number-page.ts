@@ -168,8 +168,16 @@ export const pairing = {
     risk: 'O WhatsApp pode restringir ou banir números que usam clientes não oficiais. Comece com poucas mensagens.',
   },
   passkey: {
-    request:
-      'O telefone pede a chave de acesso (passkey). O programa que iniciou este pareamento deve responder pela interface HTTP até {{time}}.',
+    title: 'O telefone pede a chave de acesso (passkey)',
+    install:
+      'Uma vez: adicione a extensão do gwk ao Chrome, ao Edge ou a outro navegador do mesmo tipo. O administrador deste gateway tem a extensão: é a pasta "extension" do gwk.',
+    press: 'Pressione o botão da extensão na barra de ferramentas do navegador, nesta página.',
+    check:
+      'Confira o endereço e o número na janela dela e continue. O navegador pede então a chave de acesso da conta do WhatsApp.',
+    until: 'Válido até {{time}}. Nunca execute código que alguém enviar para isto.',
+    answered: 'A chave de acesso foi dada. Esperando o telefone.',
+    elsewhere:
+      'O telefone espera até {{time}}. Se outro navegador ou programa iniciou este pareamento, a chave de acesso deve ser dada lá.',
     compare: 'Compare este código com o do telefone.',
     equal: 'Os códigos são iguais',
     different: 'Os códigos são diferentes',

@@ -3,6 +3,10 @@ import { takeData } from '../../api/client';
 import { ApiError } from '../../api/problem';
 import { readStream, type StreamEvent } from '../../api/stream';
 import { useAccount, type Account } from '../../app/account';
+import type { components } from '../../generated/api';
+
+type PairingPasskey = components['schemas']['PairingPasskey'];
+export type PasskeyCredential = components['schemas']['PasskeyAnswer']['credential'];
 
 export type PairingRequest = { method: 'qr' } | { method: 'code'; phone: string };
 
@@ -24,7 +28,7 @@ export interface Pairing {
   phase: 'waiting' | 'open' | 'passkey' | 'paired' | 'connected' | 'failed';
   code: ShownCode | null;
   /** The phone waits for its passkey, then for the comparison of the code. */
-  passkey: { code: string | null; expiresAt: Date } | null;
+  passkey: (Omit<PairingPasskey, 'expires_at'> & { expiresAt: Date }) | null;
   /** Null: none yet, or it was linked before this page opened. */
   linked: LinkedPhone | null;
   /** Reason of a failed session: a word of the API, or its text. */
@@ -141,8 +145,8 @@ function readEvent({ event, data }: StreamEvent): Partial<Pairing> {
     return { phase: 'open', code: { text: code, image: null, expiresAt: Date.now() + expires_in_s * 1000 } };
   }
   if (event === 'passkey' || event === 'passkey_code') {
-    const { code, expires_at } = data as { code: string | null; expires_at: string };
-    return { phase: 'passkey', code: null, passkey: { code, expiresAt: new Date(expires_at) } };
+    const { options, code, expires_at } = data as PairingPasskey;
+    return { phase: 'passkey', code: null, passkey: { options, code, expiresAt: new Date(expires_at) } };
   }
   if (event === 'paired') {
     const { jid } = data as { jid: string };
