@@ -2,7 +2,7 @@ import { Problem } from '@gwk/core/problems/problems';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
-import type { Instance, Prisma } from '../../generated/prisma/client.js';
+import type { Instance, PairingSession, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import {
   describeSession,
@@ -24,6 +24,8 @@ export interface Asked {
 /** `owner`: null for a user with access to the cluster, who answers no request for a passkey. */
 interface Opening extends Asked {
   owner: SessionOwner | null;
+  /** The caller named no method, so it joins a session whose phone waits for its passkey. */
+  joins?: boolean;
 }
 
 /** Country codes that exist (ITU-T E.164). Numbers of country code 1 have area codes from 2. */
@@ -50,22 +52,23 @@ export function parsePairing(body: PairingCreate | undefined): Asked {
 }
 
 /**
- * Returns the open session of this method (and phone number), or replaces the session by a new one. The last caller who opens
+ * Returns the open session of this method (and phone number) or to join, or replaces the session by a new one. The last caller who opens
  * it before the phone asks for a passkey is its owner, or the first one after that.
  * @throws Problem `already-paired`, `not-found`
  */
 export function openSession(
   { db, sealer, config }: Pick<Services, 'db' | 'sealer' | 'config'>,
   instanceId: string,
-  { owner, ...asked }: Opening,
+  { owner, joins = false, ...asked }: Opening,
 ): Promise<OpenPairing> {
   return db.$transaction(async (tx) => {
     const instance = await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });
     const same =
       present?.state === 'pairing' &&
-      present.method === asked.method &&
-      openPhone(sealer, instanceId, present.phoneSealed) === asked.phone;
+      ((joins && awaitsPasskey(present)) ||
+        (present.method === asked.method &&
+          openPhone(sealer, instanceId, present.phoneSealed) === asked.phone));
     const passkeys = config.passkeys && instance.passkeys;
     const session = same ? present : await putSession(tx, sealer, instanceId, { ...asked, passkeys, owner });
     if (same && owner && (session.passkeyCount === 0 || session.owner === null)) {
@@ -75,6 +78,9 @@ export function openSession(
     return describeSession(sealer, session, instance)!;
   });
 }
+
+const awaitsPasskey = ({ passkeySealed, passkeyExpiresAt }: PairingSession): boolean =>
+  passkeySealed !== null && passkeyExpiresAt !== null && passkeyExpiresAt > new Date();
 
 interface UnpairedInstance extends LastAccount {
   state: InstanceState;

@@ -48,7 +48,7 @@ export const pairingOperations = [
       const asked = parsePairing(body);
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const owner = { name: nameOwner(caller.credential), address: exchange.ip ?? '' };
-      const session = await openSession(services, row.id, { ...asked, owner });
+      const session = await openSession(services, row.id, { ...asked, owner, joins: !body?.method });
       await audit(services.db, byCaller(caller, 'instance.pair', row.id));
       return showPairing(await untilShown(services, row, session), caller, exchange);
     },

@@ -118,6 +118,16 @@ test('passes on that the codes differ', async () => {
   expect(steps()).toEqual([{ session, kind: 'comparison', equal: false }]);
 });
 
+test('a caller who names no method joins the session that waits, and one who names another method restarts it', async () => {
+  const code = { method: 'code', phone: '5511987654321' };
+  await post('', client, { body: code });
+  session = engine.received.findLast(({ name }) => name === 'pair')!.args['session'] as string;
+  const options = { ...OPTIONS, rpId: 'whatsapp.com' as const, challenge: newUuid() };
+  await engine.call('pairing', { session, news: { kind: 'passkey', options, expires_in_ms: 600_000 } });
+  expect((await post('', client)).body.passkey?.options).toEqual(options);
+  expect((await post('', client, { body: { method: 'qr' } })).body).toMatchObject({ passkey: null });
+});
+
 test('streams both steps, and emits an event without the options', async () => {
   await post('', client);
   const stream = openStream(`http://127.0.0.1:${api.port}${path('/stream')}`, key.key);

@@ -48,11 +48,12 @@ export default function PairingPage() {
   );
 }
 
+const OPEN: PairingRequest = {};
 const QR: PairingRequest = { method: 'qr' };
 
 function Pairings({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
-  const [request, setRequest] = useState<PairingRequest | null>(QR);
+  const [request, setRequest] = useState<PairingRequest | null>(OPEN);
   const [method, setMethod] = useState<'qr' | 'code'>('qr');
   const pairing = usePairing(instance.id, request);
   const select = (value: 'qr' | 'code') => {

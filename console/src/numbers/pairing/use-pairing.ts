@@ -8,7 +8,8 @@ import type { components } from '../../generated/api';
 type PairingPasskey = components['schemas']['PairingPasskey'];
 export type PasskeyCredential = components['schemas']['PasskeyAnswer']['credential'];
 
-export type PairingRequest = { method: 'qr' } | { method: 'code'; phone: string };
+/** Without a method: joins a pairing that waits for a passkey, else shows a QR code. */
+export type PairingRequest = { method?: 'qr' } | { method: 'code'; phone: string };
 
 /** A code to scan or to type, and when the network replaces it. */
 export interface ShownCode {
