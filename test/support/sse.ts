@@ -2,10 +2,10 @@ import { get, type IncomingHttpHeaders } from 'node:http';
 
 /** An event stream as its consumer reads it. */
 export interface OpenStream {
-  readonly events: { event: string; data: Record<string, unknown> }[];
+  readonly events: { event: string; data: Record<string, unknown>; id?: string }[];
   /** Comments, which are the pings. */
   readonly comments: string[];
-  state: { status: number; headers: IncomingHttpHeaders; ended: boolean };
+  state: { status: number; headers: IncomingHttpHeaders; ended: boolean; lastId: string | null };
   close(): void;
 }
 
@@ -13,11 +13,13 @@ export interface OpenStream {
 export function openStream(url: string, caller: string | Record<string, string>): OpenStream {
   const events: OpenStream['events'] = [];
   const comments: string[] = [];
-  const state: OpenStream['state'] = { status: 0, headers: {}, ended: false };
+  const state: OpenStream['state'] = { status: 0, headers: {}, ended: false, lastId: null };
   const read = (block: string): void => {
-    const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
-    if (event && data) events.push({ event, data: JSON.parse(data) as Record<string, unknown> });
-    else comments.push(block);
+    const [, event, id, data] = /^(?:event: (.*)\n)?(?:id: (.*)\n?)?(?:data: (.*))?$/.exec(block) ?? [];
+    if (id) state.lastId = id;
+    if (event && data)
+      events.push({ event, data: JSON.parse(data) as Record<string, unknown>, ...(id && { id }) });
+    else if (!id) comments.push(block);
   };
   const headers = typeof caller === 'string' ? { authorization: `Bearer ${caller}` } : caller;
   const request = get(url, { headers, agent: false }, (response) => {

@@ -50,6 +50,21 @@ test('deletes all Signal sessions and keeps the keys that link the account', asy
   expect((await runAfterRestore()).json).toEqual({ ratchets: 0, engine_tokens: 0, ...NOTHING_ELSE });
 });
 
+test('later events come after all that a client can have read', async () => {
+  const position = async () =>
+    (await db.$queryRaw<{ position: bigint }[]>`SELECT gwk_event_position() AS position`)[0]!.position;
+  const { accountId } = await db.instance.findUniqueOrThrow({ where: { id: instanceId } });
+  const event = { accountId, type: 'message.sent', timestamp: new Date(), dataSealed: new Uint8Array() };
+  // Of a server that had written more transactions than this one.
+  const restored = (await position()) + 5_000_000n;
+  await db.event.create({ data: { ...event, id: newUuid(), position: restored } });
+  await runAfterRestore();
+  const { position: next } = await db.event.create({ data: { ...event, id: newUuid() } });
+  expect(next).toBeGreaterThan(restored);
+  await runAfterRestore();
+  expect(await position()).toBeGreaterThan(next + 1_000_000n);
+});
+
 test('runs without a statement timeout on a slow database', async () => {
   await addKeys('session', 1);
   await db.$executeRaw`

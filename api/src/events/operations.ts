@@ -1,31 +1,79 @@
-import { toPublicId } from '@gwk/core/ids/ids';
-import type { EventType } from '@gwk/core/events';
 import { Problem } from '@gwk/core/problems/problems';
-import { EventListQuery, EventOut } from '../resources/event.js';
-import type { Sealer } from '@gwk/core/crypto/encryption';
-import { mayPair, maySee, type Caller } from '../accounts/caller.js';
+import { z } from 'zod';
+import { EventListQuery, EventOut, EventStreamQuery } from '../resources/event.js';
+import { maySee, nameActor, type Caller } from '../accounts/caller.js';
+import { filterInstances } from '../accounts/find-instance.js';
 import type { Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageSchema } from '../http/cursor.js';
 import type { PageRange } from '../database/keyset-pages.js';
-import { openEventData, removeCode } from './emit.js';
+import { openPlace } from './after.js';
+import { MAX_OWN_STREAMS, MAX_STREAMS } from './feed.js';
+import { listForward, streamEvents } from './forward.js';
 import { isFullPage, listEvents } from './list.js';
+import { eventOut } from './view.js';
+
+/** Longer than `wait`, and than the default limit of a request. */
+const MAX_LIST_MS = 40_000;
+const STREAM_LATER_S = 10;
+const TOO_MANY = {
+  pt: `Até ${MAX_STREAMS} streams de eventos abertos por processo, ${MAX_OWN_STREAMS} por chave ou pessoa.`,
+  en: `At most ${MAX_STREAMS} open event streams a process, ${MAX_OWN_STREAMS} a key or person.`,
+};
+const FORWARD =
+  'With `after`, the page has the oldest events first, `next_cursor` is never null, and no event is left out: an event comes after all that the cursor has passed, even if its change took long. Pass each `next_cursor` as the next `after`. Cursors do not expire, but events end after their retention. A page may be empty while `has_more` is true.';
+const STREAM =
+  'Begins now, after `after`, or after the header `Last-Event-ID`. `event` is the type, `id` a cursor, and `data` the event as in the list. A comment comes every 15 seconds. An `end` with a `reason` ends the stream if the client reads too slowly (`slow_reader`) or may no longer read the events (`access_ended`). Each event arrives at least once: continue with the last id.';
 
 export const eventOperations = [
   operation({
     name: 'listEvents',
     method: 'GET',
     path: '/v1/events',
-    summary: 'List events, most recent first',
+    summary: 'List events, most recent first, or forward from a cursor',
+    description: FORWARD,
     scope: 'events:read',
     status: 200,
     query: EventListQuery,
-    result: pageSchema(EventOut),
-    problems: ['not-found'],
-    async handle({ caller, query, services: { db, sealer, cursors } }) {
+    result: pageSchema(EventOut).extend({
+      has_more: z
+        .boolean()
+        .optional()
+        .meta({ description: 'With `after`: whether more events follow at once.' }),
+    }),
+    problems: ['not-found', 'invalid-cursor'],
+    maxWorkMs: MAX_LIST_MS,
+    async handle({ caller, query, exchange, services }) {
+      const { db, sealer, cursors } = services;
+      if (query.after !== undefined)
+        return listForward(services, caller, { ...query, after: query.after }, exchange);
       const list = { accountId: caller.accountId, route: 'GET /v1/events', query };
       const read = (page: PageRange) => listEvents(db, caller, query, page);
       return cursors.page(list, read, (row) => eventOut(sealer, caller, row), isFullPage);
+    },
+  }),
+
+  operation({
+    name: 'streamEvents',
+    method: 'GET',
+    path: '/v1/events/stream',
+    summary: 'Events as they happen, as server-sent events',
+    description: STREAM,
+    scope: 'events:read',
+    status: 200,
+    query: EventStreamQuery,
+    result: EventOut,
+    resultType: 'text/event-stream',
+    problems: ['not-found', 'invalid-cursor', 'rate-limited'],
+    async handle({ caller, query, exchange, services }) {
+      const { eventFeed, db } = services;
+      if (!eventFeed.mayOpen(nameActor(caller.credential)))
+        throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail: TOO_MANY });
+      await filterInstances(db, caller, query.instance_id);
+      const last = exchange.headers['last-event-id'];
+      const after = typeof last === 'string' && last !== '' ? last : (query.after ?? 'now');
+      const place = await openPlace(services, caller.accountId, after);
+      return { status: 200, stream: streamEvents({ services, exchange, caller, query, place }) };
     },
   }),
 
@@ -49,15 +97,4 @@ export const eventOperations = [
 function maySeeEvent(caller: Caller, row: Event): boolean {
   if (row.accountId !== caller.accountId) return false;
   return row.instanceId === null ? caller.instances === null : maySee(caller, row.instanceId);
-}
-
-function eventOut(sealer: Sealer, caller: Caller, row: Event): EventOut {
-  const data = openEventData(sealer, row.accountId, row.dataSealed);
-  return {
-    id: toPublicId('event', row.id),
-    type: row.type as EventType,
-    instance_id: row.instanceId === null ? null : toPublicId('instance', row.instanceId),
-    timestamp: row.timestamp.toISOString(),
-    data: row.type === 'instance.qr' && !mayPair(caller) ? removeCode(data) : data,
-  };
 }

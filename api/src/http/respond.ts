@@ -24,7 +24,12 @@ export interface Answer {
  * A stream of server-sent events. It ends with its producer, when the client disconnects, and when this process stops.
  */
 export interface EventStream {
-  send(event: string, data: unknown): void;
+  /** @param id from which a client continues, in its header `Last-Event-ID` */
+  send(event: string, data: unknown, id?: string): void;
+  /** Sends an id without an event. */
+  mark(id: string): void;
+  /** Waits while the client reads. False: it reads too slowly, or the stream has ended. */
+  drained(): Promise<boolean>;
   /** Aborted when the stream has ended. */
   readonly signal: AbortSignal;
 }

@@ -27,6 +27,7 @@ import { createOperatorNote } from '../platform/presence.js';
 import { storeMetrics } from '../probes/store-metrics.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { SendNotifier } from '../messages/send-notifier.js';
+import { EventFeed } from '../events/feed.js';
 import { PairingWatch } from '../instances/pairing/watch.js';
 import { EXIT_CONFIGURATION, runProgram, startOnStores, type Stores } from './startup.js';
 import { disablePretenuring, growOldSpaceByItsSize, touchYoungHeap } from './young-heap.js';
@@ -129,6 +130,7 @@ async function makeServices(
     limitClusterCalls: createClusterCallLimit(MAX_CLUSTER_CALLS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl, redisCa, keys: redisKeys, sealer, log, clock }),
     pairings: new PairingWatch(db, sealer),
+    eventFeed: new EventFeed(db),
     registry,
     transfers: openTransfers(config, clock, registry),
     receiver: new Receiver({ database: db, sealer, log, environmentPolicy }),

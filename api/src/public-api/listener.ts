@@ -54,7 +54,7 @@ class PublicApi implements Observer {
 }
 
 export async function startPublicListener(services: Services) {
-  const { config, limiter, db, redis, media, registry } = services;
+  const { config, limiter, db, redis, media, registry, eventFeed } = services;
   const api = new PublicApi(services);
   const probes = {
     db,
@@ -93,7 +93,7 @@ export async function startPublicListener(services: Services) {
     port: (server.address() as AddressInfo).port,
     /** Answers the requests in flight and those that arrive meanwhile, then closes. */
     close: async () => {
-      await drain(server, api, config);
+      await drain(server, api, config, () => eventFeed.close());
       await metrics?.close();
     },
   };
@@ -111,13 +111,19 @@ async function closeIdle(server: Server): Promise<void> {
  * 2. The listener closes, answers say `Connection: close`, and idle connections are closed.
  * Before each step the process reads all data that has arrived (`afterReading`): a request may wait unread behind a timer.
  */
-async function drain(server: Server, api: PublicApi, times: ApiConfig): Promise<void> {
+async function drain(
+  server: Server,
+  api: PublicApi,
+  times: ApiConfig,
+  endWaiting: () => void,
+): Promise<void> {
   api.stopping = true;
   await sleep(times.stopUnreadyMs);
   await afterReading();
   // Not earlier: a client that reads `Connection: close` opens another connection, which is lost if it is not accepted
   // before the listener closes.
   api.closing = true;
+  endWaiting();
   // The `close` of an HTTP server would also close connections whose next request is still unread.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(times.stopIdleMs)]);

@@ -18,8 +18,32 @@ export const EventOut = z.discriminatedUnion('type', variants as [(typeof varian
 /** Stored data is not parsed. An earlier version may have written it. */
 export type EventOut = Omit<z.infer<typeof EventOut>, 'data'> & { data: Record<string, unknown> };
 
-export const EventListQuery = PageQuery.extend({
+const FILTERS = {
   instance_id: idText().optional(),
   type: z.enum(FILTERABLE_EVENT_TYPES).optional(),
-  since: dateTime().optional(),
+};
+const after = z.string().max(1_000).meta({
+  description:
+    'Reads forward, oldest first: after this `next_cursor` or id of a stream, from `now`, or from the `oldest` event.',
 });
+
+const MAX_WAIT_S = 30;
+
+export const EventListQuery = PageQuery.extend({
+  ...FILTERS,
+  since: dateTime().optional(),
+  after: after.optional(),
+  wait: z.coerce.number().int().min(0).max(MAX_WAIT_S).optional().meta({
+    description: 'With `after`: the seconds to wait for an event if there is none.',
+  }),
+})
+  .refine(({ after: place, cursor }) => place === undefined || cursor === undefined, {
+    path: ['cursor'],
+    message: 'not with `after`',
+  })
+  .refine(({ after: place, wait }) => place !== undefined || wait === undefined, {
+    path: ['wait'],
+    message: 'only with `after`',
+  });
+
+export const EventStreamQuery = z.object({ ...FILTERS, after: after.optional() });

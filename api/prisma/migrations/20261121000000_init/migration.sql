@@ -588,13 +588,20 @@ CREATE TABLE "idempotency_records" (
     "expires_at" TIMESTAMPTZ(3) NOT NULL
 );
 
+-- One row. The position of an event is the number of its transaction plus this shift.
+CREATE TABLE "event_position_shift" (
+    "id" INTEGER PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+    "shift" BIGINT NOT NULL DEFAULT 0
+);
+
 CREATE TABLE "events" (
     "id" UUID PRIMARY KEY,
     "account_id" UUID NOT NULL,
     "instance_id" UUID,
     "type" TEXT NOT NULL,
     "timestamp" TIMESTAMPTZ(3) NOT NULL,
-    "data_sealed" BYTEA NOT NULL
+    "data_sealed" BYTEA NOT NULL,
+    "position" BIGINT NOT NULL
 ) PARTITION BY RANGE ("id");
 
 CREATE TABLE "webhook_endpoints" (
@@ -793,6 +800,7 @@ CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING
 CREATE INDEX "events_account_id_id_idx" ON "events"("account_id", "id");
 CREATE INDEX "events_instance_id_id_idx" ON "events"("instance_id", "id");
 CREATE INDEX "events_account_id_type_id_idx" ON "events"("account_id", "type", "id");
+CREATE INDEX "events_account_id_position_id_idx" ON "events"("account_id", "position", "id");
 CREATE INDEX "webhook_endpoints_account_id_id_idx" ON "webhook_endpoints"("account_id", "id");
 CREATE INDEX "webhook_endpoint_instances_instance_id_idx" ON "webhook_endpoint_instances"("instance_id");
 CREATE INDEX "webhook_secrets_endpoint_id_idx" ON "webhook_secrets"("endpoint_id");
@@ -815,6 +823,13 @@ CREATE FUNCTION gwk_id_bucket_4s(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE P
   SELECT set_byte(substr(uuid_send(id), 1, 5), 4, get_byte(uuid_send(id), 4) & 240)
 $$;
 
+-- Here, because a default uses it. The position of an event is the number of its transaction
+-- (docs/decisions/0052-read-events-in-the-order-of-transactions.md).
+CREATE FUNCTION gwk_event_position() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  SELECT pg_current_xact_id()::text::bigint + (SELECT shift FROM event_position_shift WHERE id = 1)
+$$;
+ALTER TABLE events ALTER COLUMN position SET DEFAULT gwk_event_position();
+
 -- Upper and lower half of a text's hash: the key of that text in an index.
 CREATE FUNCTION gwk_hash_high(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (hashtextextended(value, 0) >> 32)::integer
@@ -824,6 +839,8 @@ CREATE FUNCTION gwk_hash_low(value text) RETURNS integer LANGUAGE sql IMMUTABLE 
 $$;
 
 -- ------------------------------------------------------------------ partitions and rows
+
+INSERT INTO event_position_shift DEFAULT VALUES;
 
 -- Exists from the start: on a full disk Postgres can update this row but not insert it, and the drop frees space.
 INSERT INTO maintenance_tasks (task, done_at) VALUES ('drop a partition', 'epoch');
