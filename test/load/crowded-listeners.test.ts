@@ -6,13 +6,18 @@ import { Crowd } from '../support/gateway/crowd.js';
 import { apiEnvironment } from '../support/gateway/gateway-settings.js';
 import { pickPort } from '../support/ports.js';
 import { GWK, Program } from '../support/program.js';
+import { newCustomer } from '../support/gateway/customer.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { testPhone } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/check-traffic.js';
+import { openStream } from '../support/sse.js';
 import { realTime, until } from '../support/wait.js';
 
 /** `make crowd` opens 10,000. */
 const IDLE = Number(process.env['CROWD_CONNECTIONS'] ?? 1_000);
+const STREAMS = 1_000;
+const STREAMS_OF_A_KEY = 40;
+const MB_OF_STREAMS = 100;
 const SLOW = 100;
 /**
  * Headers and handshakes have a timeout of 10 s, JSON bodies 20 s, whole requests on other ports 60 s. A busy
@@ -85,6 +90,36 @@ describe('listeners with many open connections', () => {
         what: 'idle connections are closed',
         timeoutMs: realTime(CLOSED_WITHIN_MS),
       });
+    });
+  });
+
+  test(`serves others beside ${STREAMS} event streams, within their memory limit`, async () => {
+    const alone = await served(20);
+    const before = megabytes();
+    await inCrowd(api(), async (crowd) => {
+      for (let opened = 0; opened < STREAMS; opened += STREAMS_OF_A_KEY) {
+        // Those of the first key receive the events of the sends.
+        const reader = opened === 0 ? stage.customer : await newCustomer(stage.gateway, `reader ${opened}`);
+        const request = `GET /v1/events/stream HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${reader.key.api_key}\r\n\r\n`;
+        await crowd.open(STREAMS_OF_A_KEY, request);
+        if (opened > 0) reader.close();
+      }
+      const watched = openStream(`${api()}/v1/events/stream`, stage.customer.key.api_key);
+      await until(() => watched.state.lastId, { what: 'a stream among them begins' });
+      const crowded = await served(20);
+      await until(() => watched.events.filter(({ event }) => event === 'message.sent').length >= 20, {
+        what: 'its events arrive',
+      });
+      watched.close();
+      const grown = megabytes() - before;
+      report(`with ${STREAMS} event streams`, {
+        'median of a send and a read, alone, ms': Math.round(alone),
+        'the same beside them, ms': Math.round(crowded),
+        'the API has grown by, MB': Math.round(grown),
+      });
+      expect(crowd.closed).toBe(0);
+      expect(grown).toBeLessThan(MB_OF_STREAMS);
+      expect(crowded).toBeLessThan(realTime(500));
     });
   });
 
