@@ -31,7 +31,14 @@ const rightsOf = ({ person, scope, orScope }: Operation): string[] =>
   [person ?? scope, orScope].filter((right) => right !== undefined && right !== null);
 
 /** These answer callers without the right, too, and leave out the code. code-readers.integration.test.ts walks them. */
-const WITHOUT_CODE = ['getPairing', 'streamPairing', 'listEvents', 'streamEvents', 'getEvent', 'getConsoleDelivery'];
+const WITHOUT_CODE = [
+  'getPairing',
+  'streamPairing',
+  'listEvents',
+  'streamEvents',
+  'getEvent',
+  'getConsoleDelivery',
+];
 
 test('the table has rows, and its tests exist', () => {
   expect(rows.length).toBeGreaterThan(8);

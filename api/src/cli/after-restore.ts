@@ -37,21 +37,11 @@ async function afterRestore(db: Database) {
   const tokens = await db.engineToken.updateMany({ where: live, data: { revokedAt: new Date() } });
   // The backup revives a pin too, which may be too old for the network.
   const { pinnedVersion } = await db.clientVersionState.findUniqueOrThrow({ where: { only: true } });
-  await raiseEventPositions(db);
+  await db.$executeRaw`SELECT gwk_raise_event_positions()::text`;
   const counts = { ratchets: await forgetRatchets(db), engine_tokens: tokens.count, ...people };
   const detail = { ...counts, pinned_client_version: pinnedVersion };
   await audit(db, { accountId: null, action: 'database.restored', subject: 'database', detail });
   return detail;
-}
-
-/**
- * Later events get positions above all that a client can have read: those of the restored events, which another server may
- * have written, and those after the backup. Nobody writes a thousand million transactions between two backups.
- */
-async function raiseEventPositions(db: Database): Promise<void> {
-  await db.$executeRaw`
-    UPDATE event_position_shift
-    SET shift = shift + 1000000000 + greatest(0, (SELECT max(position) FROM events) - gwk_event_position())`;
 }
 
 const AT_ONCE = 5_000;

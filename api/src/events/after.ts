@@ -39,6 +39,7 @@ const LOWEST_ID = lowestUuidAt(0);
 const OLDEST: Place = { position: 0, id: LOWEST_ID, since: 0 };
 /** Longest time from making the id of an event to the end of its transaction, with differences between clocks. */
 const MAX_DELAY_MS = 86_400_000;
+/** Events that a filtered read looks at. */
 const MAX_SCANNED = 5_000;
 /** Ciphertext of a page. A stream holds one page while its client reads. */
 const MAX_BYTES = 100_000;
@@ -64,9 +65,10 @@ export async function readEventsAfter(
   limit: number,
 ): Promise<EventsAfter> {
   const askedAt = Date.now();
+  const maxScanned = types === null && instances === null ? limit + 1 : MAX_SCANNED;
   const rows = await queryRows<Row>(Prisma.sql`
     SELECT * FROM gwk_events_after(${accountId}::uuid, ${after.position}::bigint, ${after.id}::uuid,
-      ${lowestUuidAt(after.since)}::uuid, ${types}::text[], ${instances}::uuid[], ${MAX_SCANNED}::integer, ${limit}::integer,
+      ${lowestUuidAt(after.since)}::uuid, ${types}::text[], ${instances}::uuid[], ${maxScanned}::integer, ${limit}::integer,
       ${MAX_BYTES}::integer)`);
   const { next_position, next_id: id, has_more: hasMore } = rows[0]!;
   const latest = hasMore ? parseUuidTime(id) : askedAt;

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.js';
 import {
@@ -15,6 +16,8 @@ declare module '../http/services.js' {
 }
 
 const POLL_MS = 250;
+/** They leave most connections to Postgres to other requests. */
+const READS_AT_ONCE = 4;
 /** Streams of a process. Each holds a connection, and at most one page of events while its client reads. */
 export const MAX_STREAMS = 2_000;
 export const MAX_OWN_STREAMS = 50;
@@ -32,6 +35,7 @@ interface Waiter {
  */
 export class EventFeed {
   readonly #db: Database;
+  readonly #limit = pLimit(READS_AT_ONCE);
   readonly #waiters = new Set<Waiter>();
   readonly #reads = new Map<string, Promise<EventsAfter>>();
   /** Open streams by key or person. */
@@ -65,7 +69,9 @@ export class EventFeed {
     const name = JSON.stringify([filter, after, limit]);
     let read = this.#reads.get(name);
     if (!read) {
-      read = readEventsAfter(this.#db, filter, after, limit).finally(() => this.#reads.delete(name));
+      read = this.#limit(() => readEventsAfter(this.#db, filter, after, limit)).finally(() =>
+        this.#reads.delete(name),
+      );
       this.#reads.set(name, read);
     }
     return read;
@@ -102,8 +108,9 @@ export class EventFeed {
       const waiting = [...this.#waiters];
       const places = new Map<string, Place>();
       for (const { accountId, place } of waiting) {
-        const other = places.get(accountId);
-        if (!other || place.position < other.position) places.set(accountId, place);
+        const { position, since } = places.get(accountId) ?? place;
+        const lowest = { position: Math.min(position, place.position), since: Math.min(since, place.since) };
+        places.set(accountId, { ...place, ...lowest });
       }
       if (places.size === 0) continue;
       // If Postgres is unavailable, the next poll asks again.

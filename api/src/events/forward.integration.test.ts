@@ -208,6 +208,22 @@ describe('forward', () => {
     expect(problemCode(await waiting)).toBe('unauthorized');
   });
 
+  test('a request that waits shows no more than its key may read at the end', async () => {
+    const other = await newInstance();
+    const restricted = await stage.api.key(account, { instances: [instance, other] });
+    const { next_cursor: after } = await read({ after: 'now' });
+    const waiting = read({ after, wait: '30' }, stage.api.client(restricted.key));
+    await sleep(300);
+    await stage.api.db.apiKeyInstance.deleteMany({
+      where: { apiKeyId: restricted.id, instanceId: other },
+    });
+    await sleep(2_000);
+    await add({ instanceId: other });
+    await sleep(600);
+    const mine = await add();
+    expect(idsOf(await waiting)).toEqual([mine]);
+  });
+
   test('refuses foreign cursors and impossible combinations', async () => {
     const { next_cursor: mine } = await read({ after: 'now' });
     const foreign = await stage.api.clientOf(await stage.api.account());

@@ -13,17 +13,15 @@ import { listForward, streamEvents } from './forward.js';
 import { isFullPage, listEvents } from './list.js';
 import { eventOut } from './view.js';
 
-/** Longer than `wait`, and than the default limit of a request. */
-const MAX_LIST_MS = 40_000;
 const STREAM_LATER_S = 10;
 const TOO_MANY = {
   pt: `Até ${MAX_STREAMS} streams de eventos abertos por processo, ${MAX_OWN_STREAMS} por chave ou pessoa.`,
   en: `At most ${MAX_STREAMS} open event streams a process, ${MAX_OWN_STREAMS} a key or person.`,
 };
 const FORWARD =
-  'With `after`, the page has the oldest events first, `next_cursor` is never null, and no event is left out: an event comes after all that the cursor has passed, even if its change took long. Pass each `next_cursor` as the next `after`. Cursors do not expire, but events end after their retention. A page may be empty while `has_more` is true.';
+  'With `after`, the page has the oldest events first, `next_cursor` is never null, and no event is left out, even if its transaction takes longer than that of a later event. Pass each `next_cursor` as the next `after`. A cursor stays valid. A page may be empty while `has_more` is true.';
 const STREAM =
-  'Begins now, after `after`, or after the header `Last-Event-ID`. `event` is the type, `id` a cursor, and `data` the event as in the list. A comment comes every 15 seconds. An `end` with a `reason` ends the stream if the client reads too slowly (`slow_reader`) or may no longer read the events (`access_ended`). Each event arrives at least once: continue with the last id.';
+  'Begins now, after `after`, or after the header `Last-Event-ID`. `event` is the type, `id` a cursor, and `data` the event as in the list. A comment comes every 15 seconds. An `end` with a `reason` ends the stream: `slow_reader`, `access_ended`, `too_many_streams` or `unavailable`. Each event arrives at least once: continue with the last id.';
 
 export const eventOperations = [
   operation({
@@ -42,11 +40,9 @@ export const eventOperations = [
         .meta({ description: 'With `after`: whether more events follow at once.' }),
     }),
     problems: ['not-found', 'invalid-cursor'],
-    maxWorkMs: MAX_LIST_MS,
     async handle({ caller, query, exchange, services }) {
       const { db, sealer, cursors } = services;
-      if (query.after !== undefined)
-        return listForward(services, caller, { ...query, after: query.after }, exchange);
+      if (query.after !== undefined) return listForward(services, exchange, { ...query, after: query.after });
       const list = { accountId: caller.accountId, route: 'GET /v1/events', query };
       const read = (page: PageRange) => listEvents(db, caller, query, page);
       return cursors.page(list, read, (row) => eventOut(sealer, caller, row), isFullPage);
@@ -73,7 +69,7 @@ export const eventOperations = [
       const last = exchange.headers['last-event-id'];
       const after = typeof last === 'string' && last !== '' ? last : (query.after ?? 'now');
       const place = await openPlace(services, caller.accountId, after);
-      return { status: 200, stream: streamEvents({ services, exchange, caller, query, place }) };
+      return { status: 200, stream: streamEvents({ services, exchange, query, place }) };
     },
   }),
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@gwk/core/clock';
+import type { Caller } from '../accounts/caller.js';
 import { recordVisit } from '../accounts/sessions.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids/ids';
 import { Problem } from '@gwk/core/problems/problems';
@@ -6,6 +7,7 @@ import type { RequestHandler } from 'express';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
+import { findCaller } from './find-caller.js';
 import { handleIdempotently } from './idempotency/handle-idempotently.js';
 import { idKindOf, type Call, type Operation, type Receiver } from './operation.js';
 import { respond, type Observer } from './respond.js';
@@ -84,7 +86,11 @@ function authorize(operation: Operation, req: Exchange, { config }: Services): v
   if (req.caller) checkSuspension(operation, req.caller);
 }
 
-function authorizeScope(operation: Operation, req: Exchange, config: Services['config']): void {
+function authorizeScope(
+  operation: Pick<Operation, 'scope' | 'orScope'>,
+  req: Exchange,
+  config: Services['config'],
+): void {
   if (operation.scope === null) return;
   if (req.session) checkSessionRequest(req, req.session, config);
   const { caller } = req;
@@ -94,6 +100,20 @@ function authorizeScope(operation: Operation, req: Exchange, config: Services['c
     if (req.session) throw new Problem('forbidden');
     throw new Problem('insufficient-scope', { required_scope: scope });
   }
+}
+
+/**
+ * Checks during a long answer that the caller may still read it.
+ * @throws Problem like the operation
+ */
+export async function authorizeStill(
+  operation: Pick<Operation, 'scope' | 'orScope'>,
+  req: Exchange,
+  services: Services,
+): Promise<Caller> {
+  Object.assign(req, await findCaller(services, req));
+  authorizeScope(operation, req, services.config);
+  return req.caller!;
 }
 
 /** The body may take long to arrive, and the session or its rights may end meanwhile. */

@@ -3,6 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { processClock } from '@gwk/core/clock';
 import { SlowReaders } from '@gwk/test/support/api/slow-readers';
+import { openStream } from '@gwk/test/support/sse';
 import { until } from '@gwk/test/support/wait';
 import express from 'express';
 import type { Exchange, Reply } from './exchange.js';
@@ -44,6 +45,36 @@ test('bounds the data it buffers for a client that does not read', async () => {
     expect(maxBuffered).toBeLessThan(2 * MB);
   } finally {
     readers.leave();
+    server.close();
+  }
+});
+
+test('sends an event that is larger than the bound to a client that reads', async () => {
+  const app = express().use((req, res) =>
+    respondStream(
+      req as Exchange,
+      res as Reply,
+      async (out) => {
+        for (const id of ['a', 'b']) {
+          out.send('large', 'x'.repeat(1.5 * MB), id);
+          if (!(await out.drained())) return;
+        }
+        out.send('last', {});
+      },
+      { observer, failed: () => undefined },
+    ),
+  );
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const stream = openStream(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, 'key');
+    await until(() => stream.state.ended, { what: 'the stream ends' });
+    expect(stream.events.map(({ event, id }) => [event, id])).toEqual([
+      ['large', 'a'],
+      ['large', 'b'],
+      ['last', undefined],
+    ]);
+  } finally {
     server.close();
   }
 });

@@ -40,8 +40,9 @@ export function respondStream(
   res.on('close', () => ended.abort());
   const write = (text: string): void => {
     if (ended.signal.aborted) return;
-    res.write(text);
+    // One event may be larger. It ends no stream whose client has read all before it.
     if (res.writableLength > MAX_BACKLOG_BYTES) res.destroy();
+    else res.write(text);
   };
   const out: EventStream = {
     send: (event, data, id) =>

@@ -212,13 +212,16 @@ function exchange(
 ): Promise<Omit<Answer, 'body'>> {
   return new Promise((resolve, reject) => {
     const call = request(url, options, (response) => {
+      const { statusCode: status = 0, headers } = response;
+      // A stream may have no end. sse.ts reads its events.
+      if (headers['content-type']?.startsWith('text/event-stream')) {
+        response.destroy();
+        return resolve({ status, headers, text: '' });
+      }
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () => {
-        const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') });
-      });
+      response.on('end', () => resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') }));
     });
     call.on('error', reject);
     call.end(payload);
