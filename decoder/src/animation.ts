@@ -16,11 +16,15 @@ const MIN_DELAY_MS = 11;
 const USUAL_DELAY_MS = 100;
 
 /** Makes a looping film of an animated WebP. ffmpeg cannot read one. A still one becomes a JPEG, unless a film is asked for. */
-export async function readWebp(input: string, output: string, film: boolean): Promise<ToolAnswer> {
+export async function readWebp(
+  input: string,
+  output: string,
+  { film, ...plan }: { film: boolean; small?: true },
+): Promise<ToolAnswer> {
   const { metadata } = await openPicture(input, 'sharp');
   if ((metadata.pages ?? 1) > 1) return convert(input, output, metadata);
   if (film) throw new FileRefused('the file has no video');
-  return readImage(input, output, 'sharp');
+  return readImage(input, output, { ...plan, decoder: 'sharp' });
 }
 
 async function convert(input: string, output: string, metadata: Metadata): Promise<ToolAnswer> {

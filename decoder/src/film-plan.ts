@@ -17,23 +17,25 @@ const COPYABLE: ReadonlySet<string> = new Set(['mov', 'matroska', 'flv']);
 /**
  * Decides what a film needs so that phones play it: H.264 with 8 bits and 4:2:0 in MP4 and AAC. Null: nothing.
  * @param layout null: no MP4 file
+ * @param isChanged whether its pictures change in any case
  */
 export function planFilm(
   container: string,
   { video, audio }: Pick<ProbedFile, 'video' | 'audio'>,
   layout: Mp4Layout | null,
+  isChanged = false,
 ): FilmPlan | null {
   const copies = COPYABLE.has(container);
   const plan: FilmPlan = {
-    video: copies && isPlayable(video!) ? 'copy' : 'encode',
+    video: copies && isPlayable(video!, isChanged) ? 'copy' : 'encode',
     audio: audio === null ? null : copies && isAudible(audio) ? 'copy' : 'encode',
   };
   const isMp4 = layout?.isStreamable === true && !/^(qt|3g)/.test(layout.brand);
   return isMp4 && plan.video === 'copy' && plan.audio !== 'encode' ? null : plan;
 }
 
-const isPlayable = ({ codec, profile, pixels }: VideoStream): boolean =>
-  codec === 'h264' && PLAYABLE_PROFILES.has(profile) && PLAYABLE_PIXELS.has(pixels);
+const isPlayable = ({ codec, profile, pixels }: VideoStream, isChanged: boolean): boolean =>
+  !isChanged && codec === 'h264' && PLAYABLE_PROFILES.has(profile) && PLAYABLE_PIXELS.has(pixels);
 
 /** Phones play no MP3 in MP4. */
 const isAudible = ({ codec }: AudioStream): boolean => codec === 'aac';

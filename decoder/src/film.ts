@@ -15,31 +15,48 @@ const MAX_FPS = 60;
 /** Time in which a picture that is not black is sought. */
 const THUMBNAIL_SECONDS = 30;
 
-/** Converts a film to MP4 as phones play it, unless it is one. A GIF becomes a film that the apps play in a loop. */
-export async function readFilm(input: string, output: string, container: string): Promise<ToolAnswer> {
+/**
+ * Converts a film to MP4 as phones play it, unless it is one. A GIF becomes a film that the apps play in a loop.
+ * @param plan `round`: a film that is not square is cut to its middle
+ */
+export async function readFilm(
+  input: string,
+  output: string,
+  { container, round = false }: { container: string; round?: boolean },
+): Promise<ToolAnswer> {
   const isGif = container === 'gif';
   const probed = await probe(input, container);
   const video = checkPictures(probed);
   checkDuration(probed.seconds, 'video');
   const layout = container === 'mov' ? await readMp4Layout(input) : null;
-  const plan = planFilm(container, probed, layout);
+  const shown = shownSize(video);
+  const isCut = round && shown.width !== shown.height;
+  const plan = planFilm(container, probed, layout, isCut);
   if (plan?.video === 'encode') checkCost(container, video, probed.seconds);
-  if (plan !== null) await convert({ input, output, container }, plan, probed);
+  if (plan !== null) await convert({ input, output, container, isCut }, plan, probed);
   const film = plan === null ? input : output;
-  const size = plan?.video === 'encode' ? encodedSize(shownSize(video)) : shownSize(video);
+  const size = resultSize(shown, plan, isCut);
   return {
     ...(await describeFilm(film, output, size)),
     ...(plan !== null && { converted: true, mimetype: MP4 }),
-    ...(isGif && { gif: true }),
+    ...(isGif && !round && { gif: true }),
   };
 }
 
+interface Size {
+  width: number;
+  height: number;
+}
+
+function resultSize(shown: Size, plan: FilmPlan | null, isCut: boolean): Size {
+  if (plan?.video !== 'encode') return shown;
+  const size = encodedSize(shown);
+  const side = Math.min(size.width, size.height);
+  return isCut ? { width: side, height: side } : size;
+}
+
 /** Describes an MP4. A damaged or raw stream may state a wrong duration, so the result of a conversion is probed. */
-export async function describeFilm(
-  film: string,
-  output: string,
-  size: { width: number; height: number },
-): Promise<ToolAnswer> {
+export async function describeFilm(film: string, output: string, size: Size): Promise<ToolAnswer> {
   const { seconds } = await probe(film, 'mov');
   return {
     ...size,
@@ -52,6 +69,7 @@ interface Files {
   input: string;
   output: string;
   container: string;
+  isCut: boolean;
 }
 
 async function convert(files: Files, plan: FilmPlan, probed: ProbedFile): Promise<void> {
@@ -69,7 +87,7 @@ async function convert(files: Files, plan: FilmPlan, probed: ProbedFile): Promis
 }
 
 function conversion(
-  { input, output, container }: Files,
+  { input, output, container, isCut }: Files,
   plan: FilmPlan,
   { video, audio, seconds }: ProbedFile,
   isHdr: boolean,
@@ -83,6 +101,7 @@ function conversion(
       seconds,
       isHdr,
       isGif: container === 'gif',
+      isCut,
     });
   if (plan.audio !== null) command.outputOptions('-map', `0:${audio!.index}`);
   if (plan.audio === 'copy') command.audioCodec('copy');
@@ -97,18 +116,24 @@ function conversion(
 }
 
 interface Encoding {
-  size: { width: number; height: number };
+  size: Size;
   seconds: number | null;
   isHdr: boolean;
   isGif: boolean;
+  /** Whether to cut the film of this size to its middle. */
+  isCut?: boolean;
 }
 
-export function encodeVideo(command: FfmpegCommand, { size, seconds, isHdr, isGif }: Encoding): void {
+export function encodeVideo(
+  command: FfmpegCommand,
+  { size, seconds, isHdr, isGif, isCut = false }: Encoding,
+): void {
   const { video: kbps } = chooseKbps(seconds);
   const { width, height } = size;
   const filters = [
     ...(isGif ? ON_WHITE : []),
     isHdr ? `zscale=w=${width}:h=${height}:t=linear:npl=100` : `scale=${width}:${height}`,
+    ...(isCut ? [`crop=${Math.min(width, height)}:${Math.min(width, height)}`] : []),
     ...(isHdr ? TO_SDR : []),
     'setsar=1',
     'format=yuv420p',
@@ -130,7 +155,7 @@ const TO_SDR = ['format=gbrpf32le', 'zscale=p=bt709', 'tonemap=hable:desat=0', '
 async function makeThumbnail(
   film: string,
   picture: string,
-  shown: { width: number; height: number },
+  shown: Size,
 ): Promise<Pick<ToolAnswer, 'thumbnail'>> {
   const { width, height } = thumbnailSize(shown);
   const command = openInput(film, 'mov', 'video', THUMBNAIL_SECONDS);

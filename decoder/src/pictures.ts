@@ -6,6 +6,7 @@ import {
   MAX_PIXELS,
   PREVIEW_SIDES,
   readMachineFault,
+  STANDARD_SIDE,
   THUMBNAIL_WIDTH,
   ToolNotStarted,
   type PictureDecoder,
@@ -82,15 +83,24 @@ async function makeThumbnail(
   return (await shrink(picture, size, THUMBNAIL_QUALITY).toBuffer()).toString('base64');
 }
 
-/** Checks a picture, and converts it to JPEG unless phones show it as it is. It reads the first frame of an animation. */
-export async function readImage(input: string, output: string, decoder: PictureDecoder): Promise<ToolAnswer> {
+/**
+ * Checks a picture, and converts it to JPEG unless phones show it as it is. It reads the first frame of an animation.
+ * @param plan `small`: a picture of more than the standard size is shrunk
+ */
+export async function readImage(
+  input: string,
+  output: string,
+  { decoder, small = false }: { decoder: PictureDecoder; small?: boolean },
+): Promise<ToolAnswer> {
   const { open, metadata } = await openPicture(input, decoder);
-  const { width, height } = metadata.autoOrient;
+  const shown = metadata.autoOrient;
+  const isShrunk = small && Math.max(shown.width, shown.height) > STANDARD_SIDE;
   // Making the thumbnail decodes the whole picture, so a truncated one fails here.
   const thumbnail = await refuseErrors(makeThumbnail(open()));
-  if (decoder === 'sharp' && isShown(metadata)) return { width, height, thumbnail };
-  const jpeg = open().rotate().flatten({ background: WHITE }).toColourspace('srgb');
-  await refuseErrors(jpeg.jpeg({ quality: CONVERTED_QUALITY }).toFile(output));
+  if (!isShrunk && decoder === 'sharp' && isShown(metadata))
+    return { width: shown.width, height: shown.height, thumbnail };
+  const jpeg = shrink(open(), isShrunk ? fitInside(STANDARD_SIDE) : {}, CONVERTED_QUALITY);
+  const { width, height } = await refuseErrors(jpeg.toFile(output));
   return { width, height, thumbnail, converted: true, mimetype: 'image/jpeg' };
 }
 

@@ -63,17 +63,17 @@ async function perform(given: ToolJob): Promise<ToolAnswer> {
     case 'audio':
       return (await import('./audio.js')).readAudio(input, output, job);
     case 'video':
-      return (await import('./film.js')).readFilm(input, output, job.container);
+      return (await import('./film.js')).readFilm(input, output, job);
     case 'page':
       return { page: await (await import('./page.js')).readPage(input, job.charset) };
     case 'sticker':
       return (await import('./sticker.js')).readSticker(input, output, job);
     case 'gif':
-      return readGif(input, output);
+      return readGif(input, output, job);
     case 'webp':
-      return (await import('./animation.js')).readWebp(input, output, job.film);
+      return (await import('./animation.js')).readWebp(input, output, job);
     case 'image':
-      return (await import('./pictures.js')).readImage(input, output, job.decoder);
+      return (await import('./pictures.js')).readImage(input, output, job);
     case 'thumbnail':
       return (await import('./pictures.js')).readPreviewPicture(input, output);
   }
@@ -86,9 +86,9 @@ async function isRawMpeg(input: string): Promise<boolean> {
   return buffer.readUInt32BE() === SEQUENCE_HEADER;
 }
 
-async function readGif(input: string, output: string): Promise<ToolAnswer> {
+async function readGif(input: string, output: string, plan: { small?: true }): Promise<ToolAnswer> {
   const { openPicture, readImage } = await import('./pictures.js');
   const { pages = 1 } = (await openPicture(input, 'sharp')).metadata;
-  if (pages === 1) return readImage(input, output, 'sharp');
-  return (await import('./film.js')).readFilm(input, output, 'gif');
+  if (pages === 1) return readImage(input, output, { ...plan, decoder: 'sharp' });
+  return (await import('./film.js')).readFilm(input, output, { container: 'gif' });
 }

@@ -7,20 +7,20 @@ export type StickerPlan =
 
 /** Work of a tool on a file. */
 export type ToolPlan =
-  /** Checks a picture, and converts it to JPEG if phones do not show it as it is. */
-  | { tool: 'image'; decoder: PictureDecoder }
+  /** Checks a picture, and converts it to JPEG if phones do not show it as it is. `small`: it also shrinks a large one. */
+  | { tool: 'image'; decoder: PictureDecoder; small?: true }
   /** Makes a looping film of an animated GIF, else a JPEG. */
-  | { tool: 'gif' }
+  | { tool: 'gif'; small?: true }
   /** Makes them of a WebP instead. `film`: a still one is refused. */
-  | { tool: 'webp'; film: boolean }
+  | { tool: 'webp'; film: boolean; small?: true }
   /** Makes a WebP of 512x512 pixels. */
   | StickerPlan
   /** Makes a small JPEG of the picture of a link preview, and a larger one if the picture has more pixels. */
   | { tool: 'thumbnail' }
   /** Reads the head of an HTML page. `charset`: as its server states it. */
   | { tool: 'page'; charset: string | null }
-  /** Converts a film if phones do not play it as it is. */
-  | { tool: 'video'; container: string }
+  /** Converts a film if phones do not play it as it is. `round`: it also cuts it to a square. */
+  | { tool: 'video'; container: string; round?: true }
   /** Measures the audio, and converts it if phones do not play it as it is. `film`: the file has a video. */
   | { tool: 'audio'; container: string; voice: boolean; film: boolean };
 
@@ -117,4 +117,6 @@ export const THUMBNAIL_WIDTH = 72;
 /** Longest sides of the pictures of a link preview: in the message, and uploaded for the width of a phone. */
 export const PREVIEW_SIDES = { small: 192, large: 1_200 } as const;
 export const STICKER_SIDE = 512;
+/** Longest side of the standard version of a picture, as in the apps. */
+export const STANDARD_SIDE = 1_600;
 export const WAVEFORM_POINTS = 64;

@@ -13,14 +13,16 @@ export const LIVENESS_PATH = '/livez';
 
 const container = z.string().regex(/^[a-z0-9_]{1,30}$/);
 const decoder = z.enum(PICTURE_DECODERS);
+const yes = z.literal(true).exactOptional();
 const planSchema: z.ZodType<ToolPlan> = z.union([
-  z.strictObject({ tool: z.literal('image'), decoder }),
-  z.strictObject({ tool: z.enum(['gif', 'thumbnail']) }),
-  z.strictObject({ tool: z.literal('webp'), film: z.boolean() }),
+  z.strictObject({ tool: z.literal('image'), decoder, small: yes }),
+  z.strictObject({ tool: z.literal('gif'), small: yes }),
+  z.strictObject({ tool: z.literal('thumbnail') }),
+  z.strictObject({ tool: z.literal('webp'), film: z.boolean(), small: yes }),
   z.strictObject({ tool: z.literal('page'), charset: z.string().max(MAX_CHARSET).nullable() }),
   z.strictObject({ tool: z.literal('sticker'), decoder }),
   z.strictObject({ tool: z.literal('sticker'), decoder: z.literal('ffmpeg'), container }),
-  z.strictObject({ tool: z.literal('video'), container }),
+  z.strictObject({ tool: z.literal('video'), container, round: yes }),
   z.strictObject({ tool: z.literal('audio'), container, voice: z.boolean(), film: z.boolean() }),
 ]);
 export const requestSchema = z.strictObject({

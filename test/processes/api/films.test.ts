@@ -77,6 +77,33 @@ test.each<[string, string[]]>([
   expect(answer).toEqual({ width: 320, height: 240, duration_s: 1, thumbnail: expect.any(String) as string });
 });
 
+test('cuts a round film to its middle', async () => {
+  const stripes = 'color=red:duration=1:size=320x240:rate=10,drawbox=x=80:w=160:color=blue:t=fill';
+  const input = film('wide.mp4', [...H264, '-movflags', '+faststart'], stripes);
+  const job = { tool: 'video', container: 'mov', round: true, input, output } as const;
+  const answer = await tools.run(job, folder, AbortSignal.timeout(realTime(120_000)));
+  expect(answer).toMatchObject({ width: 240, height: 240, duration_s: 1, converted: true });
+  expect(streamsOf(output)).toEqual(['h264 High yuv420p 240x240', 'aac 1 44100']);
+  const frame = await frameOf(output);
+  for (const [x, isBlue] of [
+    [20, false],
+    [60, true],
+    [180, true],
+    [220, false],
+  ] as const) {
+    const [red, , blue] = await pixelOf(frame, x, 120);
+    expect([x, blue! > red!]).toEqual([x, isBlue]);
+  }
+});
+
+test('sends a square round film as it is', async () => {
+  const input = film('square.mp4', [...H264, '-movflags', '+faststart'], TEST.replace('320x240', '240x240'));
+  const job = { tool: 'video', container: 'mov', round: true, input, output } as const;
+  const answer = await tools.run(job, folder, AbortSignal.timeout(realTime(120_000)));
+  expect(answer).toMatchObject({ width: 240, height: 240 });
+  expect(answer).not.toHaveProperty('converted');
+});
+
 test('copies the streams of a film whose index is at its end', async () => {
   const input = film('late.mp4', H264);
   const before = await frameOf(input, 0.5);

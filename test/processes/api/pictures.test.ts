@@ -42,6 +42,27 @@ const isRed = async (x: number, y: number): Promise<void> => {
   expect(Math.max(g!, b!)).toBeLessThan(60);
 };
 
+test.each<[string, number, number, object]>([
+  ['is shrunk to the standard size', 3_200, 800, { width: 1_600, height: 400, converted: true }],
+  ['within the standard size stays as it is', 1_600, 1_200, { width: 1_600, height: 1_200 }],
+])('the standard version of a picture %s', async (_, width, height, expected) => {
+  const input = await write('large.jpg', red(width, height).jpeg());
+  const job = { tool: 'image', decoder: 'sharp', small: true, input, output } as const;
+  const { thumbnail, mimetype = 'image/jpeg', ...answer } = await tools.run(job, folder, within());
+  expect([answer, mimetype]).toEqual([expected, 'image/jpeg']);
+  expect(thumbnail).toBeDefined();
+});
+
+test('the standard version of a picture is upright', async () => {
+  const input = await write('turned.jpg', red(2_000, 500).jpeg().withMetadata({ orientation: 6 }));
+  const job = { tool: 'image', decoder: 'sharp', small: true, input, output } as const;
+  expect(await tools.run(job, folder, within())).toMatchObject({
+    width: 400,
+    height: 1_600,
+    converted: true,
+  });
+});
+
 test.each<[string, string, PictureDecoder, () => string | Promise<string>]>([
   ['HEIC', 'image/heic', 'heic', () => makeHeic(samples, 'a.heic', 128, 64)],
   [
