@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Samples } from '../support/api/samples.js';
 import type { MediaOut } from '@gwk/core/resources/media';
-import type { MessageOut } from '@gwk/core/resources/message';
+import type { AcceptedMessageOut, MessageOut } from '@gwk/core/resources/message';
 import type { Customer } from '../support/gateway/customer.js';
 import { SharedGateway } from './shared-gateway.js';
-import { joinGateway } from './shared-stage.js';
+import { joinGateway, uploadFile } from './shared-stage.js';
 import { until } from '../support/wait.js';
 
 /** Files from an upload or a server, through the worker, to the network. */
@@ -106,17 +106,7 @@ async function arrived(message: MessageOut): Promise<Sent> {
   return JSON.parse(stanza!.bytes) as Sent;
 }
 
-async function uploaded(path: string): Promise<MediaOut> {
-  const form = new FormData();
-  form.append('file', new Blob([readFileSync(path)]), path.split('/').at(-1));
-  const answer = await fetch(`${gateway.urls[0]}/v1/media`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${customer.key.api_key}` },
-    body: form,
-  });
-  expect(answer.status).toBe(201);
-  return (await answer.json()) as MediaOut;
-}
+const uploaded = (path: string): Promise<MediaOut> => uploadFile(gateway, customer, path);
 
 const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
@@ -225,4 +215,50 @@ test('preview_url shows the page of the first link; without an answer the text i
   });
   expect((await arrived(await send(text(`${originUrl}/absent`)))).preview).toBeUndefined();
   expect((await arrived(await send(text('http://10.0.0.1/')))).preview).toBeUndefined();
+});
+
+test('sends an album in order, also without a file that does not exist', async () => {
+  await samples.picture('c.png', 30, 20);
+  samples.film('c.mp4');
+  const at = (name: string) => ({ media: { url: `${originUrl}/${name}` } });
+  const album = [{ image: at('c.png') }, { image: at('absent.png') }, { video: at('c.mp4') }];
+  const to = newPhone();
+  const frame: AcceptedMessageOut = await send({ album }, to);
+  await send({ text: { body: 'after' } }, to);
+  const [first, absent, last] = await Promise.all(frame.items!.map(ended));
+  expect(absent).toMatchObject({ status: 'failed', error: { code: 'media_unavailable' } });
+  const stanzas = async () =>
+    (await gateway.network.stanzasOf(instance))
+      .filter(({ chat }) => chat.startsWith(to))
+      .map(({ waMessageId, bytes }) => ({ waMessageId, ...(JSON.parse(bytes) as Sent) }));
+  await until(async () => (await stanzas()).length === 4, { what: 'the text after the album has left' });
+  const { wa_message_id } = await ended(frame);
+  const part_of = { wa_message_id, kind: 'album' };
+  expect(await stanzas()).toMatchObject([
+    { waMessageId: wa_message_id, type: 'album', album: { images: 2, videos: 1 } },
+    { waMessageId: first!.wa_message_id, type: 'image', part_of },
+    { waMessageId: last!.wa_message_id, type: 'video', part_of },
+    { type: 'text' },
+  ]);
+});
+
+test('sends a picture in HD in two versions, and cuts a round video', async () => {
+  await samples.picture('large.jpg', 2_560, 1_280);
+  const image = { media: { url: `${originUrl}/large.jpg` }, caption: 'c', hd: true };
+  const standard: AcceptedMessageOut = await send({ image });
+  expect((await arrived(standard)).media).toMatchObject({ width: 1_600, height: 800 });
+  expect(await arrived(standard.items![0]!)).toMatchObject({
+    media: { width: 2_560, height: 1_280 },
+    part_of: { wa_message_id: (await ended(standard)).wa_message_id, kind: 'hd' },
+  });
+  const wide = samples.film('wide.mp4');
+  const video = { media: { media_id: (await uploaded(wide)).id }, round: true };
+  const { width, height } = (await arrived(await send({ video }))).media!;
+  expect(width).toBe(height);
+  const gif = samples.make('moves.gif', ['-f', 'lavfi', '-i', 'testsrc=duration=1:size=64x64:rate=5']);
+  const media = { media_id: (await uploaded(gif)).id };
+  expect((await ended(await send({ image: { media, hd: true } }))).error).toMatchObject({
+    code: 'media_unavailable',
+    message: 'an animation has no HD version',
+  });
 });

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { MediaOut } from '@gwk/core/resources/media';
-import type { MessageOut } from '@gwk/core/resources/message';
+import type { AcceptedMessageOut, MessageOut } from '@gwk/core/resources/message';
 import type { HealthOut } from '@gwk/api/resources/health';
 import { newNumber, openNumber, type NumberStage } from './number-stage.js';
+import { uploadFile } from './shared-stage.js';
+import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 
 /**
@@ -28,14 +31,18 @@ async function accepted(to: string, content: Record<string, unknown>): Promise<M
   return answer.body;
 }
 
-function becomes(id: string, status: MessageOut['status']): Promise<MessageOut> {
+function becomes(id: string, ...statuses: MessageOut['status'][]): Promise<MessageOut> {
   return until(
     async () => {
       const message = await client().message(id);
-      return message.status === status && message;
+      return statuses.includes(message.status) && message;
     },
-    { what: `${id} is ${status}` },
+    { what: `${id} is ${statuses.join(' or ')}` },
   );
+}
+
+async function uploaded(name: string): Promise<string> {
+  return (await uploadFile(stage.gateway, stage.customer, join(ROOT, 'examples/media', name))).id;
 }
 
 /** Data of the events of one message, oldest first. */
@@ -74,6 +81,39 @@ describe('an outbound message', () => {
       'read',
     ]);
     await ana.behaves({ confirms: true });
+  });
+
+  test('of an album, of a round video and of a picture in HD arrive in order, each with its status', async () => {
+    const { ana, network } = stage;
+    const image = { media: { media_id: await uploaded('photo.jpg') } };
+    const media = { media_id: await uploaded('clip.mp4') };
+    const group = await network.group('Friends', [stage.phone, ana]);
+    for (const to of [ana.number, group, stage.phone.number]) {
+      const album = [{ image }, { video: { media } }];
+      const sent: AcceptedMessageOut[] = [
+        await accepted(to, { type: 'album', album }),
+        await accepted(to, { type: 'image', image: { ...image, hd: true } }),
+        await accepted(to, { type: 'video', video: { media, round: true } }),
+      ];
+      const all = sent.flatMap(({ items = [], ...whole }) => [whole, ...items]);
+      const ids = await Promise.all(
+        all.map(async ({ id }) => (await becomes(id, 'sent', 'delivered')).wa_message_id!),
+      );
+      const reader = to === stage.phone.number ? stage.phone : ana;
+      const shown = await Promise.all(ids.map((id) => reader.receives({ id, copies: reader !== ana })));
+      const [frame, standard] = [ids[0], ids[3]];
+      const parentOf = (id: string | undefined) => ({ messageAssociation: { parentMessageKey: { id } } });
+      expect(shown.map(({ message }) => message)).toMatchObject([
+        { albumMessage: { expectedImageCount: 1, expectedVideoCount: 1 } },
+        { imageMessage: {}, messageContextInfo: parentOf(frame) },
+        { videoMessage: {}, messageContextInfo: parentOf(frame) },
+        { imageMessage: {} },
+        { associatedChildMessage: {}, messageContextInfo: parentOf(standard) },
+        { ptvMessage: {} },
+      ]);
+      const arrivals = shown.map(({ seq }) => seq);
+      expect(arrivals).toEqual([...arrivals].sort((a, b) => a - b));
+    }
   });
 
   test('stays delivered when the contact sends no read receipts', async () => {

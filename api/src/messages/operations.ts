@@ -1,4 +1,5 @@
 import {
+  AcceptedMessageOut,
   MessageEdit,
   MessageListQuery,
   MessageOut,
@@ -34,7 +35,7 @@ export const messageOperations = [
     body: SendMessage,
     // The acceptor validates the body and handles idempotency, in batches.
     bodyAsGiven: true,
-    result: MessageOut,
+    result: AcceptedMessageOut,
     problems: [
       'not-found',
       'account-suspended',

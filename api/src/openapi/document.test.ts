@@ -62,6 +62,8 @@ function validator(schema: JsonSchema) {
 
 /** A schema that loses its `export` would become anonymous, and generated clients would lose its type. */
 const SCHEMAS = [
+  'AcceptedMessageOut',
+  'AlbumFile',
   'AudioContent',
   'AvailabilityOut',
   'BannedData',
@@ -85,6 +87,7 @@ const SCHEMAS = [
   'GroupUpdatedData',
   'HealthFactorOut',
   'HealthOut',
+  'ImageContent',
   'InstanceCreate',
   'InstanceOut',
   'InstanceUpdate',
@@ -135,6 +138,7 @@ const SCHEMAS = [
   'StatusUpdatedData',
   'StickerContent',
   'TextContent',
+  'VideoContent',
   'WebhookEndpointCreate',
   'WebhookEndpointOut',
   'WebhookEndpointUpdate',

@@ -18,13 +18,15 @@ type FieldName =
   | 'selectable'
   | 'preview_url'
   | 'voice'
+  | 'hd'
+  | 'round'
   | 'media';
 
 /** Fields of the form by message type, in order. The JSON has the rest. */
 const FIELDS: Record<MessageType, readonly FieldName[]> = {
   text: ['body', 'preview_url'],
-  image: ['media', 'caption'],
-  video: ['media', 'caption'],
+  image: ['media', 'caption', 'hd'],
+  video: ['media', 'caption', 'round'],
   document: ['media', 'caption'],
   audio: ['media', 'voice'],
   sticker: ['media'],
@@ -32,6 +34,7 @@ const FIELDS: Record<MessageType, readonly FieldName[]> = {
   contact: ['name', 'phones', 'organization'],
   interactive: ['body', 'buttons', 'footer'],
   poll: ['name', 'options', 'selectable'],
+  album: [],
 };
 
 interface ContentFormProps {
@@ -69,21 +72,18 @@ interface FieldProps {
   set: (value: unknown) => void;
 }
 
+const SWITCHES: ReadonlySet<FieldName> = new Set(['preview_url', 'voice', 'hd', 'round']);
+
 function Field({ name, value, set }: FieldProps) {
   const { t } = useTranslation();
   const label = t(`send.fields.${name}`);
+  if (SWITCHES.has(name))
+    return (
+      <Switch label={label} checked={value === true} onChange={(event) => set(event.currentTarget.checked)} />
+    );
   switch (name) {
     case 'media':
       return <FileField value={(value ?? {}) as Content} set={set} />;
-    case 'preview_url':
-    case 'voice':
-      return (
-        <Switch
-          label={label}
-          checked={value === true}
-          onChange={(event) => set(event.currentTarget.checked)}
-        />
-      );
     case 'latitude':
     case 'longitude':
     case 'selectable':

@@ -28,5 +28,9 @@ export const EXAMPLES: Record<MessageType, object> = {
       { id: 'pm', label: 'Tarde' },
     ],
   },
+  album: [
+    { image: { media: { url: 'https://example.com/front.jpg' }, caption: 'Frente' } },
+    { video: { media: { url: 'https://example.com/clip.mp4' } } },
+  ],
 };
 export const MESSAGE_TYPES = Object.keys(EXAMPLES) as MessageType[];

@@ -86,7 +86,7 @@ function ContentEditor({ type, content, setContent }: ContentEditorProps) {
   const { t } = useTranslation();
   const [mode, setMode] = useState<'form' | 'json'>('form');
   const parsed = parseContent(content);
-  const isForm = mode === 'form' && parsed !== null;
+  const isForm = mode === 'form' && parsed !== null && !Array.isArray(parsed);
   return (
     <Stack>
       <SegmentedControl
@@ -96,7 +96,11 @@ function ContentEditor({ type, content, setContent }: ContentEditorProps) {
         onChange={setMode}
       />
       {isForm ? (
-        <ContentForm type={type} content={parsed} onChange={(changed) => setContent(format(changed))} />
+        <ContentForm
+          type={type}
+          content={parsed as Content}
+          onChange={(changed) => setContent(format(changed))}
+        />
       ) : (
         <JsonInput
           label={t('send.content')}
@@ -115,11 +119,11 @@ function ContentEditor({ type, content, setContent }: ContentEditorProps) {
   );
 }
 
-/** Returns null for a text that is no JSON object. */
-function parseContent(text: string): Content | null {
+/** Returns null for a text that is no JSON object or array. */
+function parseContent(text: string): object | null {
   try {
     const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Content) : null;
+    return typeof value === 'object' ? value : null;
   } catch {
     return null;
   }
@@ -132,7 +136,7 @@ interface Draft {
   content: string;
 }
 
-/** Returns null while the content is no JSON object. */
+/** Returns null while the content is no JSON object or array. */
 function buildBody({ instance, to, type, content }: Draft): SendBody | null {
   const parsed = parseContent(content);
   return (

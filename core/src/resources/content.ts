@@ -56,6 +56,21 @@ export const CaptionedContent = z.strictObject({
   media: MediaInput,
   caption: text(0, MAX_CAPTION).nullish(),
 });
+/** `hd`: sent in two versions, as the apps do: a standard one, then the whole picture. */
+export const ImageContent = CaptionedContent.extend({ hd: z.boolean().optional() });
+/** `round`: a video note. The apps show no caption with one. */
+export const VideoContent = CaptionedContent.extend({ round: z.boolean().optional() }).refine(
+  ({ round, caption }) => !round || !caption,
+  { path: ['caption'], message: 'a round video has none' },
+);
+export const AlbumFile = z.strictObject({
+  image: CaptionedContent.optional(),
+  video: CaptionedContent.optional(),
+});
+export const AlbumContent = z
+  .array(AlbumFile.refine(({ image, video }) => !image !== !video, { message: 'either image or video' }))
+  .min(2)
+  .max(30);
 export const AudioContent = z.strictObject({ media: MediaInput, voice: z.boolean().default(false) });
 export const StickerContent = z.strictObject({ media: MediaInput });
 

@@ -4,15 +4,18 @@ import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
 import { countGraphemes, dateTime, idOut, idText, PageQuery, Username, visibleText } from './common.js';
 import {
+  AlbumContent,
   AudioContent,
   CaptionedContent,
   ContactContent,
+  ImageContent,
   InteractiveContent,
   LocationContent,
   MAX_TEXT,
   PollContent,
   StickerContent,
   TextContent,
+  VideoContent,
 } from './content.js';
 
 export const MAX_MENTIONS = 1024;
@@ -20,8 +23,8 @@ export const MAX_MENTIONS = 1024;
 /** Schema of the content of each type of outbound message, which is in the field of the same name. */
 export const CONTENTS = {
   text: TextContent,
-  image: CaptionedContent,
-  video: CaptionedContent,
+  image: ImageContent,
+  video: VideoContent,
   document: CaptionedContent,
   audio: AudioContent,
   sticker: StickerContent,
@@ -29,6 +32,7 @@ export const CONTENTS = {
   contact: ContactContent,
   interactive: InteractiveContent,
   poll: PollContent,
+  album: AlbumContent,
 } as const;
 type Contents = typeof CONTENTS;
 export type MessageType = keyof Contents;
@@ -56,10 +60,13 @@ export type OutboundContent = {
   /** UUID of the quoted message. */
   reply_to?: string | null;
   mentions?: string[] | null;
+  /** Network id of the message that this one belongs to: the album of a file, or the standard version of a picture. */
+  part_of?: { wa_message_id: string; kind: 'album' | 'hd' };
+  album?: { images: number; videos: number };
   /** Added by the worker during preparation. */
   finished?: FinishedMedia;
   preview?: LinkPreview;
-} & { [T in MessageType]?: z.infer<Contents[T]> };
+} & { [T in Exclude<MessageType, 'album'>]?: z.infer<Contents[T]> };
 
 /** @returns the text of a message of any type; null without text */
 export function extractText({
@@ -110,6 +117,10 @@ export const MessageOut = z.object({
   updated_at: z.iso.datetime(),
 });
 export type MessageOut = z.infer<typeof MessageOut>;
+
+/** `items`: the files of an album, or the HD version of a picture. Each is a message of its own, which leaves after this one. */
+export const AcceptedMessageOut = MessageOut.extend({ items: z.array(MessageOut).optional() });
+export type AcceptedMessageOut = z.infer<typeof AcceptedMessageOut>;
 
 export const MessageEdit = z.strictObject({ text: visibleText(MAX_TEXT) });
 

@@ -34,4 +34,5 @@ export const SEND_EXAMPLES = [
       selectable: 1,
     },
   },
+  { ...to, type: 'album', album: [{ image: { media, caption: 'Frente' } }, { video: { media } }] },
 ];

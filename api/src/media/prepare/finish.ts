@@ -39,12 +39,13 @@ export async function finishMedia(
     : await findUpload(given.media_id, deps);
   const filename = cleanFilename(given.filename ?? '') ?? source.filename;
   const type = refineType(source.mimetype, given.filename ?? null);
-  const plan = planPreparation(content.type, type, content.audio?.voice === true);
+  const plan = planPreparation(content.type, type, findVariant(content));
   const mimetype = chooseMimetype(plan, type, given.mimetype ?? null);
   const { row, metadata } =
     plan === null
       ? { row: source, metadata: {} }
       : await convertFile(source, plan, owner, { ...deps, accountId: owner.accountId, signal });
+  if (content.image?.hd && metadata.gif) throw new MediaUnavailable('an animation has no HD version');
   return {
     file: row.id,
     // The metadata of a converted file name its type.
@@ -55,6 +56,16 @@ export async function finishMedia(
     filename: content.type === 'document' ? fitExtension(filename ?? 'document', mimetype) : filename,
     ...metadata,
   };
+}
+
+function findVariant({
+  audio,
+  video,
+  image,
+  part_of,
+}: OutboundContent): Parameters<typeof planPreparation>[2] {
+  if (image?.hd) return part_of ? null : 'small';
+  return audio?.voice ? 'voice' : video?.round ? 'round' : null;
 }
 
 async function findUpload(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {

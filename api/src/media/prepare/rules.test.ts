@@ -2,40 +2,46 @@ import type { MessageType } from '@gwk/core/resources/message';
 import { planPreparation, chooseMimetype, MediaUnavailable, type Plan } from './rules.js';
 import { retryDelay } from './preparer.js';
 
-const plan = (type: MessageType, sniffed: string, voice = false) => {
+type Variant = Parameters<typeof planPreparation>[2];
+const plan = (type: MessageType, sniffed: string, variant: Variant = null) => {
   try {
-    return JSON.stringify(planPreparation(type, sniffed, voice));
+    return JSON.stringify(planPreparation(type, sniffed, variant));
   } catch (error) {
     return (error as Error).message;
   }
 };
 
-test.each<[MessageType, string, boolean, string]>([
-  ['image', 'image/jpeg', false, '{"tool":"image","decoder":"sharp"}'],
-  ['image', 'image/heic', false, '{"tool":"image","decoder":"heic"}'],
-  ['image', 'image/bmp', false, '{"tool":"image","decoder":"bmp"}'],
-  ['image', 'image/gif', false, '{"tool":"gif"}'],
-  ['image', 'image/webp', false, '{"tool":"webp","film":false}'],
-  ['image', 'image/svg+xml', false, 'the file is not a picture that can be sent'],
-  ['image', 'application/pdf', false, 'the file is not a picture that can be sent'],
-  ['sticker', 'image/webp', false, '{"tool":"sticker","decoder":"sharp"}'],
-  ['sticker', 'image/gif', false, '{"tool":"sticker","decoder":"ffmpeg","container":"gif"}'],
-  ['sticker', 'video/mp4', false, '{"tool":"sticker","decoder":"ffmpeg","container":"mov"}'],
-  ['sticker', 'audio/mpeg', false, 'the file is not a picture or a video that can be sent'],
-  ['video', 'video/mp4', false, '{"tool":"video","container":"mov"}'],
-  ['video', 'image/gif', false, '{"tool":"video","container":"gif"}'],
-  ['video', 'image/webp', false, '{"tool":"webp","film":true}'],
-  ['video', 'image/png', false, 'the file is not a video that can be sent'],
-  ['video', 'audio/mpeg', false, 'the file is not a video that can be sent'],
-  ['video', 'text/plain', false, 'the file is not a video that can be sent'],
-  ['audio', 'audio/mpeg', false, '{"tool":"audio","container":"mp3","voice":false,"film":false}'],
-  ['audio', 'audio/mpeg', true, '{"tool":"audio","container":"mp3","voice":true,"film":false}'],
-  ['audio', 'video/webm', true, '{"tool":"audio","container":"matroska","voice":true,"film":true}'],
-  ['audio', 'image/gif', false, 'the file is not audio that can be sent'],
-  ['audio', 'application/vnd.apple.mpegurl', true, 'the file is not audio that can be sent'],
-  ['document', 'application/octet-stream', false, 'null'],
-])('%s of %s (voice: %s)', (type, sniffed, voice, expected) => {
-  expect(plan(type, sniffed, voice)).toBe(expected);
+test.each<[MessageType, string, Variant, string]>([
+  ['image', 'image/jpeg', null, '{"tool":"image","decoder":"sharp"}'],
+  ['image', 'image/heic', null, '{"tool":"image","decoder":"heic"}'],
+  ['image', 'image/bmp', null, '{"tool":"image","decoder":"bmp"}'],
+  ['image', 'image/gif', null, '{"tool":"gif"}'],
+  ['image', 'image/webp', null, '{"tool":"webp","film":false}'],
+  ['image', 'image/svg+xml', null, 'the file is not a picture that can be sent'],
+  ['image', 'application/pdf', null, 'the file is not a picture that can be sent'],
+  ['image', 'image/jpeg', 'small', '{"tool":"image","decoder":"sharp","small":true}'],
+  ['image', 'image/webp', 'small', '{"tool":"webp","film":false,"small":true}'],
+  ['image', 'image/gif', 'small', '{"tool":"gif","small":true}'],
+  ['sticker', 'image/webp', null, '{"tool":"sticker","decoder":"sharp"}'],
+  ['sticker', 'image/gif', null, '{"tool":"sticker","decoder":"ffmpeg","container":"gif"}'],
+  ['sticker', 'video/mp4', null, '{"tool":"sticker","decoder":"ffmpeg","container":"mov"}'],
+  ['sticker', 'audio/mpeg', null, 'the file is not a picture or a video that can be sent'],
+  ['video', 'video/mp4', null, '{"tool":"video","container":"mov"}'],
+  ['video', 'image/gif', null, '{"tool":"video","container":"gif"}'],
+  ['video', 'image/webp', null, '{"tool":"webp","film":true}'],
+  ['video', 'video/mp4', 'round', '{"tool":"video","container":"mov","round":true}'],
+  ['video', 'image/webp', 'round', 'the file is not a video that can be sent'],
+  ['video', 'image/png', null, 'the file is not a video that can be sent'],
+  ['video', 'audio/mpeg', null, 'the file is not a video that can be sent'],
+  ['video', 'text/plain', null, 'the file is not a video that can be sent'],
+  ['audio', 'audio/mpeg', null, '{"tool":"audio","container":"mp3","voice":false,"film":false}'],
+  ['audio', 'audio/mpeg', 'voice', '{"tool":"audio","container":"mp3","voice":true,"film":false}'],
+  ['audio', 'video/webm', 'voice', '{"tool":"audio","container":"matroska","voice":true,"film":true}'],
+  ['audio', 'image/gif', null, 'the file is not audio that can be sent'],
+  ['audio', 'application/vnd.apple.mpegurl', 'voice', 'the file is not audio that can be sent'],
+  ['document', 'application/octet-stream', null, 'null'],
+])('%s of %s (%s)', (type, sniffed, variant, expected) => {
+  expect(plan(type, sniffed, variant)).toBe(expected);
 });
 
 const NOTHING: Plan = null;

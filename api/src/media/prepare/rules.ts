@@ -34,7 +34,10 @@ const WEBP = 'image/webp';
 
 type Kind = Extract<MessageType, 'image' | 'video' | 'document' | 'audio' | 'sticker'>;
 
-const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
+/** `small`: the standard version of a picture that also comes in HD. */
+type Variant = 'voice' | 'round' | 'small' | null;
+
+const PLANS: Record<Kind, (sniffed: string, variant: Variant) => Plan> = {
   document: () => null,
   sticker(sniffed) {
     const container = findFilm(sniffed);
@@ -42,21 +45,23 @@ const PLANS: Record<Kind, (sniffed: string, voice: boolean) => Plan> = {
     const decoder = PICTURES[sniffed];
     return decoder ? { tool: 'sticker', decoder } : unfit('a picture or a video');
   },
-  image(sniffed) {
-    if (sniffed === 'image/gif') return { tool: 'gif' };
-    if (sniffed === WEBP) return { tool: 'webp', film: false };
+  image(sniffed, variant) {
+    const small = variant === 'small' ? ({ small: true } as const) : {};
+    if (sniffed === 'image/gif') return { tool: 'gif', ...small };
+    if (sniffed === WEBP) return { tool: 'webp', film: false, ...small };
     const decoder = PICTURES[sniffed];
-    return decoder ? { tool: 'image', decoder } : unfit('a picture');
+    return decoder ? { tool: 'image', decoder, ...small } : unfit('a picture');
   },
-  video(sniffed) {
-    if (sniffed === WEBP) return { tool: 'webp', film: true };
+  video(sniffed, variant) {
+    if (sniffed === WEBP && variant !== 'round') return { tool: 'webp', film: true };
     const container = findFilm(sniffed);
-    return container === null ? unfit('a video') : { tool: 'video', container };
+    if (container === null) return unfit('a video');
+    return { tool: 'video', container, ...(variant === 'round' && { round: true }) };
   },
-  audio(sniffed, voice) {
+  audio(sniffed, variant) {
     const container = CONTAINERS[sniffed];
     if (container === undefined || sniffed.startsWith('image/')) return unfit('audio');
-    return { tool: 'audio', container, voice, film: sniffed.startsWith('video/') };
+    return { tool: 'audio', container, voice: variant === 'voice', film: sniffed.startsWith('video/') };
   },
 };
 
@@ -65,8 +70,8 @@ const findFilm = (type: string): string | null =>
   type.startsWith('video/') || type === 'image/gif' ? (CONTAINERS[type] ?? null) : null;
 
 /** Decides the conversion. Only the sniffed type selects a decoder. @throws MediaUnavailable if the type does not fit */
-export function planPreparation(type: MessageType, sniffed: string, voice: boolean): Plan {
-  return PLANS[type as Kind](sniffed, voice);
+export function planPreparation(type: MessageType, sniffed: string, variant: Variant): Plan {
+  return PLANS[type as Kind](sniffed, variant);
 }
 
 function unfit(expected: string): never {

@@ -39,6 +39,8 @@ BEGIN
     conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
     counted boolean[], last_wrote double precision[], recipients text[], types text[], prepared boolean[],
     wa_message_ids text[], created_at double precision[], offline_ms bigint[], releases timestamptz[], record_ids uuid[],
+    -- For a part of another message: the id of that one. They are written together or not at all.
+    whole_ids uuid[],
     -- Headroom left by the earlier requests of the batch; NULL: this limit is not verified. `mass_texts`: a text is within
     -- its limit while the instance has sent at most this many texts.
     new_contact_headroom integer[], mass_headroom integer[], mass_texts bigint[], mass_minutes integer[], fingerprints uuid[]);
@@ -141,6 +143,11 @@ BEGIN
       SELECT written[i] AND (NOT b.new_conversations[i] OR (b.conversation_ids[i] = ANY (created)) IS TRUE)
       FROM unnest(places) AS i);
   END IF;
+  IF array_remove(b.whole_ids, NULL) <> '{}' THEN
+    written := ARRAY(
+      SELECT bool_and(written[i]) OVER (PARTITION BY coalesce(b.whole_ids[i], b.message_ids[i]))
+      FROM unnest(places) AS i ORDER BY i);
+  END IF;
   -- Keys come last: a key without its message would replay a message that does not exist.
   IF b.record_ids <> '{}' THEN
     WITH added AS (
@@ -149,7 +156,7 @@ BEGIN
       SELECT b.record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN b.account_ids[i] END, body_hashes[i],
         b.message_ids[i], 202, responses[i], now_at + interval '24 hours'
       FROM (SELECT unnest(places) AS i) AS each
-      WHERE b.record_ids[i] IS NOT NULL AND written[i]
+      WHERE b.record_ids[i] IS NOT NULL AND b.whole_ids[i] IS NULL AND written[i]
       ORDER BY b.record_ids[i]
       ON CONFLICT (id) DO UPDATE
       SET account_id = excluded.account_id, instance_id = NULL, body_hash = excluded.body_hash,

@@ -3,7 +3,7 @@ import type { Sealer } from '@gwk/core/crypto/encryption';
 import { failpoint } from '@gwk/core/process/failpoints';
 import type { PolicyOverrides } from '../../policy/policy.js';
 import { Problem } from '@gwk/core/problems/problems';
-import type { MessageOut } from '@gwk/core/resources/message';
+import type { AcceptedMessageOut } from '@gwk/core/resources/message';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Database } from '../../database/database.js';
 import { readSqlState } from '../../database/grouping.js';
@@ -11,10 +11,10 @@ import { messageMetrics } from '../../platform/metrics/messages.js';
 import { keepContexts } from '../../platform/trace-contexts.js';
 import { PolicyResolver } from '../policies.js';
 import type { SendNotification, SendNotifier } from '../send-notifier.js';
-import { decideBatch, type SendItem } from './decide.js';
+import { decideBatch, type Decision, type SendItem } from './decide.js';
 import { gatherFacts } from './gather.js';
 import {
-  createEntry,
+  createEntries,
   readItem,
   replayResponse,
   type EntryContext,
@@ -42,7 +42,7 @@ interface AcceptorOptions {
 
 export interface AcceptedMessage {
   /** Body of the 202 response. */
-  message: MessageOut;
+  message: AcceptedMessageOut;
   /** The response belongs to an earlier request with the same idempotency key. */
   replayed: boolean;
 }
@@ -56,8 +56,8 @@ const IN_FLIGHT = 2;
 const SKIP_LOCKED_MS = 1_000;
 
 type Result =
-  | { kind: 'written'; message: MessageOut }
-  | { kind: 'replay'; message: MessageOut }
+  | { kind: 'written'; message: AcceptedMessageOut }
+  | { kind: 'replay'; message: AcceptedMessageOut }
   | { kind: 'refused'; problem: Problem }
   /** The facts were stale, or another request of the batch comes first. */
   | { kind: 'retry' };
@@ -104,7 +104,7 @@ export class Acceptor {
     const span = tracing.child('accept', input.traceparent, {
       attributes: { 'gwk.message.type': item.draft.type },
     });
-    item.traceparent = span.traceparent;
+    for (const one of [item, ...item.parts]) one.traceparent = span.traceparent;
     try {
       const accepted = await this.#accept(item);
       span.set({ 'gwk.replayed': accepted.replayed });
@@ -123,36 +123,47 @@ export class Acceptor {
       if (result.kind === 'retry') continue;
       if (result.kind === 'refused') throw result.problem;
       if (result.kind === 'replay') return { message: result.message, replayed: true };
-      messageMetrics.accepted(item.draft.type);
+      for (const { draft } of [item, ...item.parts]) messageMetrics.accepted(draft.type);
       failpoint('api.accept.after-xadd');
       return { message: result.message, replayed: false };
     }
     throw new Problem('internal-error', { retryAfter: 1 });
   }
 
-  async #run(writer: BatchWriter, items: readonly SendItem[]): Promise<Result[]> {
+  async #run(writer: BatchWriter, requests: readonly SendItem[]): Promise<Result[]> {
     const { database, sealer } = this.#options;
+    const items = requests.flatMap((request) => [request, ...request.parts]);
     const facts = await gatherFacts(database, items, this.#policies.massWindowMinutes);
     const decisions = decideBatch(items, facts, (factsOfOne) => this.#policies.resolve(factsOfOne));
-    const entries = decisions.map((decision, index) =>
-      decision.do === 'write' ? createEntry(this.#entryContext, items[index]!, decision.plan) : null,
+    const entries = items.map((item, index) =>
+      this.#plan(item, decisions.slice(index, index + 1 + item.parts.length)),
     );
-    const planned = entries.filter((entry) => entry !== null);
+    const planned = entries.flat();
     const traces = planned.map(({ messageId, request }) => [messageId, request.traceparent] as const);
     await keepContexts(database, traces);
     const written = new Set(await writer.write(planned));
     if (written.size > 0) failpoint('api.accept.after-commit');
     this.#notifyEngines([...written]);
-    const isComplete = written.size === planned.length;
-    return decisions.map((decision, index): Result => {
-      const entry = entries[index]!;
-      if (entry !== null && written.has(entry)) return { kind: 'written', message: entry.response };
+    const isComplete = written.size === decisions.filter((decision) => decision.do === 'write').length;
+    const results = decisions.map((decision, index): Result => {
+      const [entry] = entries[index]!;
+      if (entry && written.has(entry)) return { kind: 'written', message: entry.response };
       if (decision.do === 'replay')
         return { kind: 'replay', message: replayResponse(sealer, items[index]!, facts[index]!) };
       if (decision.do === 'refuse' && (isComplete || !decision.tentative))
         return { kind: 'refused', problem: decision.problem };
       return { kind: 'retry' };
     });
+    return results.filter((_, index) => !items[index]!.isPart);
+  }
+
+  /** @param decisions from that of the item on. @returns nothing for a part, which its whole message plans */
+  #plan(item: SendItem, decisions: readonly Decision[]): WriteEntry[] {
+    if (item.isPart || decisions[0]!.do !== 'write') return [];
+    const plans = decisions
+      .slice(0, 1 + item.parts.length)
+      .flatMap((decision) => (decision.do === 'write' ? [decision.plan] : []));
+    return createEntries(this.#entryContext, item, plans);
   }
 
   /**

@@ -255,6 +255,40 @@ describe('in one batch', () => {
   });
 });
 
+describe('a message with parts', () => {
+  const part = (given: Partial<SendRequest> = {}): SendRequest => ({ ...request(), ...given, isPart: true });
+  const unknown = { mediaId: 'a-file' };
+
+  test('counts as one new contact', () => {
+    const given = [request(), part(), part(unknown)];
+    const facts = { ...newContact, mediaFound: true };
+    const policy = { new_contacts_per_day: 1 };
+    expect(
+      decide(
+        given.map((one) => [one, facts]),
+        policy,
+      ).map(summarize),
+    ).toEqual(['write', 'write', 'write']);
+  });
+
+  test('is refused with the refusal of a part', () => {
+    const given = [request(), part(), part(unknown), part(), request()];
+    const decisions = decide(given.map((one) => [one, contactWhoWrote]));
+    const [whole, , refused, later, other] = decisions.map(summarize);
+    expect([whole, refused, later, other]).toEqual(['media-not-found', 'media-not-found', 'retry', 'write']);
+  });
+
+  test('has no decisions on its parts if it is refused or replayed itself', () => {
+    const replayed = { ...contactWhoWrote, recordHash: Buffer.from('body'), recordMessage: 'message' };
+    expect(
+      decide([
+        [request({ key: 'k' }), replayed],
+        [part(), contactWhoWrote],
+      ]).map(summarize),
+    ).toEqual(['replay', 'retry']);
+  });
+});
+
 describe('a repeated request', () => {
   const answered = { ...contactWhoWrote, recordHash: Buffer.from('body'), recordMessage: 'message' };
 

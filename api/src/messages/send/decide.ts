@@ -57,12 +57,19 @@ export type SendRequest = LookupKeys & {
   formerHashes?: readonly Buffer[];
   /** Instance and recipient. All maps by conversation share this string. */
   recipientKey: string;
+  /** A part leaves right after the latest request that is no part, and is accepted only with that one. */
+  isPart?: true;
   /** The instances that the sender's API key is restricted to; null: all. */
   visible: ReadonlySet<string> | null;
 };
 
 /** A request in a batch. */
-export type SendItem = SendRequest & { draft: Draft; traceparent: string | null };
+export type SendItem = SendRequest & {
+  draft: Draft;
+  /** Empty for a part. */
+  parts: readonly SendItem[];
+  traceparent: string | null;
+};
 
 type PolicyLookup = (facts: Facts) => Policy;
 
@@ -77,7 +84,10 @@ interface BatchTally {
   massSends: Map<string, Map<string, number>>;
 }
 
-/** Decides in order: two new contacts in one batch count as two. */
+/**
+ * Decides in order: two new contacts in one batch count as two. The refusal of a part is one of its whole message, whose other
+ * decisions are void.
+ */
 export function decideBatch(
   requests: readonly SendRequest[],
   facts: readonly Facts[],
@@ -90,7 +100,16 @@ export function decideBatch(
     newContacts: new Map(),
     massSends: new Map(),
   };
-  return requests.map((request, index) => decide(request, facts[index]!, lookUpPolicy, tally));
+  const decisions: Decision[] = [];
+  let whole = 0;
+  requests.forEach((request, index) => {
+    if (!request.isPart) whole = index;
+    else if (decisions[whole]!.do !== 'write') return void decisions.push({ do: 'retry' });
+    const decision = decide(request, facts[index]!, lookUpPolicy, tally);
+    decisions.push(decision);
+    if (decision.do !== 'write') decisions[whole] = decision;
+  });
+  return decisions;
 }
 
 function decide(request: SendRequest, facts: Facts, lookUpPolicy: PolicyLookup, tally: BatchTally): Decision {

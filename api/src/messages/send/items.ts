@@ -2,7 +2,7 @@ import type { Sealer } from '@gwk/core/crypto/encryption';
 import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
 import { normaliseText } from '../../policy/mass-block.js';
 import { Problem } from '@gwk/core/problems/problems';
-import type { MessageOut } from '@gwk/core/resources/message';
+import type { AcceptedMessageOut, MessageOut } from '@gwk/core/resources/message';
 import type { Caller } from '../../accounts/caller.js';
 import {
   hashBodyWithAllKeys,
@@ -38,22 +38,31 @@ export function readItem(sealer: Sealer, { body, idempotencyKey }: SendInput, se
   const key = readIdempotencyKey(idempotencyKey);
   if (suspended) throw new Problem('account-suspended');
   const draft = readDraft(body);
-  const { instanceId, recipient, text, replyTo, mediaId } = draft;
+  const { instanceId, recipient } = draft;
   if (instanceId === null || (instances !== null && !instances.has(instanceId)))
     throw new Problem('not-found');
-  return {
-    draft,
+  const shared = {
     accountId,
     instanceId,
     recipient,
     recipientKey: `${instanceId} ${recipient.phone ?? recipient.name}`,
-    recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
-    ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
+    visible: instances,
+    traceparent: null,
+  };
+  const read = ({ text, replyTo, mediaId }: Draft) => ({
+    ...shared,
     fingerprint: text === null ? null : computeFingerprint(sealer, { accountId, instanceId, text }),
     replyTo,
     mediaId,
-    visible: instances,
-    traceparent: null,
+  });
+  return {
+    ...read(draft),
+    draft,
+    parts: draft.parts.map((part) => ({
+      ...{ ...read(part), draft: part, parts: [], isPart: true, recordId: null, ...NO_HASHES },
+    })),
+    recordId: key === null ? null : makeRecordId({ accountId, route: SEND_ROUTE, key }),
+    ...(key === null ? NO_HASHES : hashBodyWithAllKeys(sealer, accountId, body)),
   };
 }
 
@@ -70,34 +79,60 @@ export interface EntryContext {
   newMessageId?: (() => string) | undefined;
 }
 
-/** Gives the message its ids and encrypts its content. */
-export function createEntry(
+/**
+ * Gives each message of the request its ids and encrypts its content.
+ * @param plans that of the request, then those of its parts
+ */
+export function createEntries(
+  context: EntryContext,
+  request: SendItem,
+  plans: readonly WritePlan[],
+): WriteEntry[] {
+  const { accountId, recordId, parts } = request;
+  const whole = createEntry(context, request, plans[0]!, null);
+  const items = parts.map((part, index) => createEntry(context, part, plans[index + 1]!, whole));
+  if (items.length > 0) whole.response.items = items.map(({ response }) => response);
+  if (recordId !== null && (items.length > 0 || plans[0]!.releaseAt !== null))
+    whole.responseSealed = context.sealer.sealJson(accountId, RESPONSE_COLUMN, whole.response);
+  return [whole, ...items];
+}
+
+function createEntry(
   { sealer, newMessageId = newUuid }: EntryContext,
   request: SendItem,
   plan: WritePlan,
+  whole: WriteEntry | null,
 ): WriteEntry {
-  const { accountId, instanceId, recordId, draft } = request;
+  const { instanceId, draft } = request;
   const messageId = newMessageId();
-  const response = buildResponse(draft, { messageId, instanceId, releaseAt: plan.releaseAt });
-  const mustStoreResponse = recordId !== null && plan.releaseAt !== null;
+  const part_of = whole && {
+    wa_message_id: whole.waMessageId,
+    kind: whole.request.draft.type === 'album' ? 'album' : 'hd',
+  };
   return {
     request,
     plan,
     messageId,
+    wholeId: whole && whole.messageId,
+    recordId: (whole?.request ?? request).recordId,
     createdAt: parseUuidTime(messageId),
     waMessageId: newWaMessageId(),
-    contentSealed: sealContent(sealer, instanceId, JSON.stringify(draft.content)),
-    response,
-    responseSealed: mustStoreResponse ? sealer.sealJson(accountId, RESPONSE_COLUMN, response) : null,
+    contentSealed: sealContent(
+      sealer,
+      instanceId,
+      JSON.stringify(part_of ? { ...draft.content, part_of } : draft.content),
+    ),
+    response: buildResponse(draft, { messageId, instanceId, releaseAt: plan.releaseAt }),
+    responseSealed: null,
   };
 }
 
 /** Response of the earlier request with the same key: stored, or rebuilt from this request. */
-export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): MessageOut {
+export function replayResponse(sealer: Sealer, item: SendItem, facts: Facts): AcceptedMessageOut {
   const { accountId, instanceId, draft } = item;
   const { recordMessage, recordResponse } = facts;
   if (recordResponse !== null)
-    return sealer.openJson(accountId, RESPONSE_COLUMN, recordResponse) as MessageOut;
+    return sealer.openJson(accountId, RESPONSE_COLUMN, recordResponse) as AcceptedMessageOut;
   return buildResponse(draft, { messageId: recordMessage!, instanceId, releaseAt: null });
 }
 

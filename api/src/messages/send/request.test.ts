@@ -174,3 +174,42 @@ test('looks up media by id, and marks only media messages for preparation', () =
   );
   expect(ready).toEqual([true, true, true, true, true]);
 });
+
+describe('an album', () => {
+  const image = { image: { media } };
+  const video = { video: { media } };
+  const album = (files: object[], more: object = {}) => ({
+    ...createBody('text', {}),
+    ...{ text: undefined, type: 'album', album: files, ...more },
+  });
+
+  test.each<[string, object[], string]>([
+    ['with two files', [image, video], 'accepted'],
+    ['with 30 files', Array<object>(30).fill(image), 'accepted'],
+    ['with 31 files', Array<object>(31).fill(image), 'validation-error album'],
+    ['with one file', [image], 'validation-error album'],
+    ['with an empty item', [image, {}], 'validation-error album.1'],
+    ['with two files in one item', [image, { ...image, ...video }], 'validation-error album.1'],
+    ['with a document', [image, { document: { media } }], 'validation-error album.1.document album.1'],
+    ['with a picture in HD', [image, { image: { media, hd: true } }], 'validation-error album.1.image.hd'],
+    [
+      'with a round video',
+      [image, { video: { media, round: true } }],
+      'validation-error album.1.video.round',
+    ],
+    ['with a file by neither id nor url', [image, { image: { media: {} } }], 'invalid-message'],
+  ])('%s', (_, files, expected) => {
+    expect(check(album(files))).toBe(expected);
+  });
+
+  test('without its field, or with that of another type', () => {
+    expect(check(album([image, video], { album: undefined }))).toBe('invalid-message');
+    expect(check(album([image, video], { image: { media } }))).toBe('invalid-message');
+  });
+});
+
+test('a round video has no caption', () => {
+  expect(check(createBody('video', { round: true }))).toBe('accepted');
+  expect(check(createBody('video', { round: true, caption: 'A' }))).toBe('validation-error video.caption');
+  expect(check(createBody('video', { round: false, caption: 'A' }))).toBe('accepted');
+});

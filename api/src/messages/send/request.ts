@@ -16,6 +16,8 @@ export interface Draft {
   to: string;
   type: SendMessage['type'];
   content: OutboundContent;
+  /** Messages that leave right after it: the files of an album, or the HD version of a picture. */
+  parts: Draft[];
   /** Text that the mass-send block counts; null without text. */
   text: string | null;
   replyTo: string | null;
@@ -28,24 +30,51 @@ export interface Draft {
 /** @throws Problem `validation-error`, `invalid-message`, `invalid-phone`, `invalid-reply-to`, `media-not-found` */
 export function readDraft(body: unknown): Draft {
   const message = validate(SendMessage, body);
-  const { instance_id, to, type, reply_to } = message;
+  const { instance_id, to, reply_to } = message;
   checkContent(message);
   const recipient = parseRecipient(to);
   if (!recipient) throw new Problem('invalid-phone', describeRefusal(to));
-  const content: OutboundContent = { type, [type]: message[type] };
   const mentions = readMentions(message.mentions ?? [], recipient);
   const replyTo = readReplyTo(reply_to ?? null);
-  if (replyTo !== null) content.reply_to = replyTo;
-  if (mentions.length > 0) content.mentions = mentions;
+  const shared = { instanceId: fromPublicId('instance', instance_id), recipient, to };
+  const [content, ...parts] = readContents(message).map((one) => ({
+    ...one,
+    ...(mentions.length > 0 && one.type !== 'album' && { mentions }),
+  }));
+  if (replyTo !== null) content!.reply_to = replyTo;
   return {
-    instanceId: fromPublicId('instance', instance_id),
-    recipient,
-    to,
-    type,
-    content,
-    text: extractText(content),
+    ...buildDraft(shared, content!),
     replyTo,
-    mediaId: readMediaId(content),
+    parts: parts.map((part) => buildDraft(shared, part)),
+  };
+}
+
+/** The content of each message of the request. */
+function readContents({ type, album, image, ...message }: SendMessage): OutboundContent[] {
+  if (album) {
+    const files = album.map(({ image: picture, video }): OutboundContent =>
+      picture ? { type: 'image', image: picture } : { type: 'video', video: video! },
+    );
+    const images = files.filter((file) => file.image).length;
+    return [{ type, album: { images, videos: files.length - images } }, ...files];
+  }
+  if (!image) return [{ type, [type]: message[type as keyof typeof message] }];
+  const { media, hd } = image;
+  return [{ type, image }, ...(hd ? [{ type, image: { media, hd } }] : [])];
+}
+
+/** @throws Problem `invalid-message` */
+function buildDraft(shared: Pick<Draft, 'instanceId' | 'recipient' | 'to'>, content: OutboundContent): Draft {
+  const media = extractMedia(content);
+  if (media) checkMedia(media);
+  return {
+    ...shared,
+    type: content.type,
+    content,
+    parts: [],
+    text: extractText(content),
+    replyTo: null,
+    mediaId: media?.media_id ? fromPublicId('media', media.media_id) : null,
     prepared: !needsPreparation(content),
   };
 }
@@ -112,8 +141,6 @@ function checkContent(message: SendMessage): void {
       },
     });
   }
-  const media = extractMedia(message);
-  if (media) checkMedia(media);
   if (interactive) checkInteractive(interactive);
 }
 
@@ -123,11 +150,6 @@ function readReplyTo(given: string | null): string | null {
   const id = fromPublicId('message', given);
   if (id === null) throw new Problem('invalid-reply-to');
   return id;
-}
-
-function readMediaId(content: OutboundContent): string | null {
-  const given = extractMedia(content)?.media_id ?? null;
-  return given === null ? null : fromPublicId('media', given);
 }
 
 /** Returns network ids (JIDs). @throws Problem `validation-error` */

@@ -1,4 +1,4 @@
-import type { MessageOut } from '@gwk/core/resources/message';
+import type { AcceptedMessageOut } from '@gwk/core/resources/message';
 import { bytesArray, textArray } from '../../database/arrays.js';
 import type { Call } from '../../database/database.js';
 import { LOCK_NOT_AVAILABLE, readSqlState } from '../../database/grouping.js';
@@ -9,12 +9,16 @@ export interface WriteEntry {
   request: SendItem;
   plan: WritePlan;
   messageId: string;
+  /** For a part: the id of its whole message. */
+  wholeId: string | null;
+  /** Id of the idempotency record of the request, also for its parts. */
+  recordId: string | null;
   /** Time of the message id, in milliseconds since 1970. */
   createdAt: number;
   waMessageId: string;
   contentSealed: Buffer;
   /** Body of the 202 response. */
-  response: MessageOut;
+  response: AcceptedMessageOut;
   /** Null without an idempotency key, and for a response that can be rebuilt from the message. */
   responseSealed: Buffer | null;
 }
@@ -86,7 +90,8 @@ const COLUMNS: Readonly<Record<string, (entry: WriteEntry) => Value>> = {
   created_at: ({ createdAt }) => createdAt,
   offline_ms: countOfflineMs,
   releases: ({ plan }) => plan.releaseAt?.toISOString(),
-  record_ids: ({ request }) => request.recordId,
+  record_ids: ({ recordId }) => recordId,
+  whole_ids: ({ wholeId }) => wholeId,
   new_contact_headroom: ({ plan: { newContact } }) => newContact && newContact.limit - newContact.rank,
   mass_headroom: ({ plan: { mass } }) => mass?.check && mass.check.limit - mass.check.rank,
   mass_texts: ({ plan: { mass } }) => mass?.check?.textsAtLimit,

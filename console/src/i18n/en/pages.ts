@@ -30,6 +30,7 @@ export const messages = {
     contact: 'Contact card',
     interactive: 'Menu',
     poll: 'Poll',
+    album: 'Album',
     other: 'Other',
   },
 };
@@ -119,6 +120,8 @@ export const send = {
     selectable: 'Options that a person may choose',
     preview_url: 'Preview of the first link',
     voice: 'Voice message',
+    hd: 'In HD',
+    round: 'Round video',
     media: 'File',
     url: 'Address of the file',
   },

@@ -29,6 +29,7 @@ export const messages = {
     contact: 'Cartão de contato',
     interactive: 'Menu',
     poll: 'Enquete',
+    album: 'Álbum',
     other: 'Outro',
   },
 };
@@ -121,6 +122,8 @@ export const send = {
     selectable: 'Opções que uma pessoa pode escolher',
     preview_url: 'Prévia do primeiro link',
     voice: 'Mensagem de voz',
+    hd: 'Em HD',
+    round: 'Vídeo redondo',
     media: 'Arquivo',
     url: 'Endereço do arquivo',
   },

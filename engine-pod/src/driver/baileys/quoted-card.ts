@@ -67,6 +67,9 @@ const CARDS: Cards = {
     write: caption,
   },
   contactMessage: { keep: keepContact },
+  albumMessage: {
+    keep: ({ expectedImageCount, expectedVideoCount }) => ({ expectedImageCount, expectedVideoCount }),
+  },
   contactsArrayMessage: {
     keep: ({ displayName, contacts }) => ({
       displayName: shorten(displayName),

@@ -26,7 +26,7 @@ const media = { url: 'https://example.org/a' };
 test.each<[string, object]>([
   ['text', { body: 'Olá', preview_url: true }],
   ['image', { media, caption: 'Foto' }],
-  ['video', { media }],
+  ['video', { media, round: true }],
   ['document', { media, caption: null }],
   ['audio', { media, voice: true }],
   ['sticker', { media }],
@@ -36,6 +36,14 @@ test.each<[string, object]>([
   const { body, menu, rendered_as } = build({ type, [type]: content });
   expect(body).toMatchObject({ type, [type]: content });
   expect([menu, rendered_as]).toEqual([null, null]);
+});
+
+test('renders an album, and names it in its files', () => {
+  const album = { images: 1, videos: 1 };
+  expect(build({ type: 'album', album }).body).toEqual({ type: 'album', album });
+  const part_of = { wa_message_id: 'WA', kind: 'album' };
+  const { body } = build({ type: 'image', image: { media }, part_of });
+  expect(body).toEqual({ type: 'image', image: { media }, part_of });
 });
 
 const buttons = [

@@ -29,6 +29,7 @@ const BUILDERS: Record<MessageType, Builder> = {
   location: copyContent,
   contact: copyContent,
   interactive: renderInteractive,
+  album: copyContent,
   poll: ({ poll }) => ({ body: { poll }, menu: buildPollMenu(poll!) }),
 };
 
@@ -38,7 +39,7 @@ export function buildForSandbox(
   media: DeliveredMedia | null = null,
 ): EncodedMessage {
   const content = JSON.parse(message.content) as OutboundContent;
-  const { type, mentions, preview } = content;
+  const { type, mentions, preview, part_of } = content;
   const builder = Object.hasOwn(BUILDERS, type) ? BUILDERS[type] : undefined;
   if (!builder) throw SendFailure.refused('internal', 'a message of this type cannot be built');
   const { body, rendered_as = null, menu = null } = builder(content, message.interactive_mode);
@@ -49,6 +50,7 @@ export function buildForSandbox(
     ...(preview && { preview: hideFile(preview) }),
     ...(message.quoted && { quoted: message.quoted }),
     ...(mentions && { mentions }),
+    ...(part_of && { part_of }),
   };
   return { bytes: Buffer.from(JSON.stringify(rendered)), rendered_as, menu };
 }

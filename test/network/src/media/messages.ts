@@ -45,6 +45,11 @@ export function fileMessage(
   return { [`${kind}Message`]: content };
 }
 
+const FIELDS = [
+  ...(Object.keys(TYPES) as MediaKind[]).map((kind) => [`${kind}Message`, kind] as const),
+  ['ptvMessage', 'video'] as const,
+];
+
 interface FileInMessage {
   kind: FileKind;
   reference: { mediaKey: Uint8Array; fileSha256: Uint8Array; fileEncSha256: Uint8Array; directPath: string };
@@ -54,8 +59,8 @@ interface FileInMessage {
 export function fileIn(message: proto.IMessage | undefined): FileInMessage | undefined {
   const inner = unwrap(message) as
     Record<string, Partial<FileInMessage['reference']> | undefined> | undefined;
-  for (const kind of Object.keys(TYPES) as MediaKind[]) {
-    const { mediaKey, fileSha256, fileEncSha256, directPath } = inner?.[`${kind}Message`] ?? {};
+  for (const [field, kind] of FIELDS) {
+    const { mediaKey, fileSha256, fileEncSha256, directPath } = inner?.[field] ?? {};
     if (mediaKey && fileSha256 && fileEncSha256 && directPath) {
       return { kind, reference: { mediaKey, fileSha256, fileEncSha256, directPath } };
     }

@@ -9,6 +9,7 @@ const WRAPPERS = [
   'documentWithCaptionMessage',
   'editedMessage',
   'botInvokeMessage',
+  'associatedChildMessage',
 ] as const;
 
 export function unwrap(message: proto.IMessage | null | undefined): proto.IMessage | undefined {

@@ -3,6 +3,7 @@ import { proto } from '@whiskeysockets/baileys';
 const MEDIA = [
   'imageMessage',
   'videoMessage',
+  'ptvMessage',
   'audioMessage',
   'documentMessage',
   'stickerMessage',

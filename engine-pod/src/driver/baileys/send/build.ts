@@ -6,11 +6,19 @@ import { SendFailure, type EncodedMessage } from '../../driver.js';
 import { encodeCard } from '../quoted-card.js';
 import { encodeBuiltMessage } from './built-message.js';
 import { addContext, prepareContext, type ContextFacts } from './content/context.js';
+import { describePair, joinWhole } from './content/parts.js';
 import { rewriteContent } from './content/mentions.js';
 import type { Renderer } from './content/renderer.js';
 import { renderAudio, renderDocument, renderImage, renderSticker, renderVideo } from './content/file.js';
 import { renderInteractive } from './content/interactive.js';
-import { readDigits, renderContact, renderLocation, renderPoll, renderText } from './content/plain.js';
+import {
+  readDigits,
+  renderAlbum,
+  renderContact,
+  renderLocation,
+  renderPoll,
+  renderText,
+} from './content/plain.js';
 import type { FileToUpload, UploadedFile } from './upload.js';
 
 const PICTURE_MS = 15_000;
@@ -26,6 +34,7 @@ const RENDERERS: Record<MessageType, Renderer> = {
   contact: renderContact,
   interactive: renderInteractive,
   poll: renderPoll,
+  album: renderAlbum,
 };
 
 interface BuildContext {
@@ -61,8 +70,10 @@ export async function buildMessage(message: ClaimedMessage, context: BuildContex
     registered: await context.findRegistered(content.contact?.phones.map(readDigits) ?? []),
     secret,
   });
-  const contextInfo = { ...references, ...(await buildExpiry(message, context.facts)) };
-  const built = { chat, message: addContext(rendered, contextInfo), ...(nodes && { nodes }) };
+  const expiry = await buildExpiry(message, context.facts);
+  const contextInfo = { ...references, ...expiry, ...describePair(content) };
+  const whole = joinWhole(addContext(rendered, contextInfo), content, chat);
+  const built = { chat, message: whole, ...(nodes && { nodes }) };
   const card = encodeCard(rendered);
   return { bytes: encodeBuiltMessage(built), rendered_as, menu, ...(card && { card }) };
 }

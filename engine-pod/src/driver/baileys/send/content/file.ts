@@ -10,7 +10,8 @@ export const renderVideo: Renderer = (input) => {
   const { file, caption, picture, duration } = describeFile(input);
   // The apps repeat an animation without sound.
   const gif = input.content.finished!.gif ? { gifPlayback: true } : {};
-  return { message: { videoMessage: { ...file, ...caption, ...picture, ...duration, ...gif } } };
+  const film = { ...file, ...caption, ...picture, ...duration, ...gif };
+  return { message: input.content.video?.round ? { ptvMessage: film } : { videoMessage: film } };
 };
 
 export const renderDocument: Renderer = (input) => {

@@ -66,6 +66,11 @@ export const renderPoll: Renderer = ({ content, secret }) => {
   };
 };
 
+/** Its files follow, each as a message of its own (parts.ts). */
+export const renderAlbum: Renderer = ({ content: { album } }) => ({
+  message: { albumMessage: { expectedImageCount: album!.images, expectedVideoCount: album!.videos } },
+});
+
 /**
  * Apps offer to write to a number with a `waid`, so only numbers with an account have one. A plus begins a number with its
  * country: one that has an account, or was given with a plus. Others may be national, and stay as they are.
