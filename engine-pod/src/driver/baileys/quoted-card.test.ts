@@ -24,6 +24,15 @@ const thumb = jpeg.toString('base64');
 const picture = { width: 4, height: 3, jpegThumbnail: jpeg };
 const shownPicture = { width: 4, height: 3, jpegThumbnail: thumb };
 
+const shownOrder = {
+  ...{ orderId: 'o1', orderTitle: 'Lunch', itemCount: 2, sellerJid: 's@lid' },
+  ...{
+    totalAmount1000: expect.objectContaining({ low: 12_500 }) as object,
+    totalCurrencyCode: 'BRL',
+    thumbnail: thumb,
+  },
+};
+
 describe('a card with its text, and after the text is deleted:', () => {
   const table: [string, proto.IMessage, object, object][] = [
     ['a picture', { imageMessage: { ...file, mimetype: 'image/png', ...picture, caption: 'x' } }, { imageMessage: { mimetype: 'image/png', ...shownPicture, caption: 'said' } }, { imageMessage: { mimetype: 'image/png', ...shownPicture } }],
@@ -36,6 +45,7 @@ describe('a card with its text, and after the text is deleted:', () => {
     ['legacy buttons', { buttonsMessage: { contentText: 'x', buttons: [{ buttonId: 'a' }] } }, { buttonsMessage: { contentText: 'said', headerType: 1 } }, { buttonsMessage: { contentText: '…', headerType: 1 } }],
     ['a list', { listMessage: { description: 'x', buttonText: 'b', listType: 1 } }, { listMessage: { description: 'said', listType: 1 } }, { listMessage: { description: '…', listType: 1 } }],
     ['a template', { templateMessage: { hydratedTemplate: { hydratedContentText: 'x' } } }, { templateMessage: { hydratedTemplate: { hydratedContentText: 'said' } } }, { templateMessage: { hydratedTemplate: { hydratedContentText: '…' } } }],
+    ['an order', { orderMessage: { orderId: 'o1', token: 'secret', orderTitle: 'Lunch', itemCount: 2, message: 'x', sellerJid: 's@lid', totalAmount1000: 12_500, totalCurrencyCode: 'BRL', thumbnail: jpeg } }, { orderMessage: { ...shownOrder, message: 'said' } }, { orderMessage: shownOrder }],
     ['a text', { conversation: 'x' }, { conversation: 'said' }, { conversation: '…' }],
     ['a click', { buttonsResponseMessage: { selectedDisplayText: 'x' } }, { conversation: 'said' }, { conversation: '…' }],
   ]; // prettier-ignore
@@ -53,6 +63,8 @@ describe('a card without text:', () => {
     ['a location', { locationMessage: { degreesLatitude: 1, degreesLongitude: 2, name: 'Here', url: 'x' } }, { locationMessage: { degreesLatitude: 1, degreesLongitude: 2, name: 'Here' } }],
     ['a contact', { contactMessage: { displayName: 'Bia', vcard: 'TEL:5511' } }, { contactMessage: { displayName: 'Bia', vcard: vcard('Bia') } }],
     ['contacts', { contactsArrayMessage: { displayName: '2 contacts', contacts: [{ displayName: 'A', vcard: 'x' }, {}] } }, { contactsArrayMessage: { displayName: '2 contacts', contacts: [{ displayName: 'A', vcard: vcard('A') }, { displayName: '…', vcard: vcard('…') }] } }],
+    ['a product', { productMessage: { product: { productId: 'p1', title: 'Tea', description: 'x', retailerId: 'r', currencyCode: 'BRL', priceAmount1000: 9_000, signedUrl: 'x', productImage: { ...file, ...picture } }, businessOwnerJid: 's@lid', body: 'x' } }, { productMessage: { product: { productId: 'p1', title: 'Tea', retailerId: 'r', currencyCode: 'BRL', priceAmount1000: expect.objectContaining({ low: 9_000 }) as object, productImage: shownPicture }, businessOwnerJid: 's@lid' } }],
+    ['an album', { albumMessage: { expectedImageCount: 2, expectedVideoCount: 1 } }, { albumMessage: { expectedImageCount: 2, expectedVideoCount: 1 } }],
     ['a picture to view once', { imageMessage: { ...picture, viewOnce: true } }, { imageMessage: { width: 4, height: 3, viewOnce: true } }],
   ]; // prettier-ignore
   test.each(table)('%s', (_, message, card) => expect(quote(message, { text: '' })).toEqual(card));

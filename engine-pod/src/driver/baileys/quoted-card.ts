@@ -76,6 +76,25 @@ const CARDS: Cards = {
       contacts: (contacts ?? []).slice(0, MAX_CONTACTS).map(keepContact),
     }),
   },
+  // Without the token, with which its content can be read.
+  orderMessage: {
+    keep: ({ orderId, thumbnail, itemCount, orderTitle, sellerJid, totalAmount1000, totalCurrencyCode }) => ({
+      ...{
+        orderId: shorten(orderId),
+        orderTitle: shorten(orderTitle),
+        sellerJid: shorten(sellerJid),
+        itemCount,
+      },
+      ...{ totalAmount1000, totalCurrencyCode: shorten(totalCurrencyCode) },
+      ...{ thumbnail: keepThumbnail(thumbnail) },
+    }),
+    write: (message) => ({ message }),
+  },
+  productMessage: {
+    keep: ({ product, businessOwnerJid }) => ({
+      ...{ product: keepProduct(product ?? {}), businessOwnerJid: shorten(businessOwnerJid) },
+    }),
+  },
   pollCreationMessage: { keep: keepPoll, write: name, needsText: true },
   pollCreationMessageV2: { keep: keepPoll, write: name, needsText: true },
   pollCreationMessageV3: { keep: keepPoll, write: name, needsText: true },
@@ -112,6 +131,16 @@ function keepFilm(film: proto.Message.IVideoMessage) {
 function keepContact({ displayName }: proto.Message.IContactMessage) {
   const name = shorten(displayName) ?? NO_TEXT;
   return { displayName: name, vcard: buildVcard({ name, phones: [] }) };
+}
+
+function keepProduct(product: proto.Message.ProductMessage.IProductSnapshot) {
+  const { productImage, productId, title, retailerId, currencyCode } = product;
+  const { priceAmount1000, salePriceAmount1000, productImageCount } = product;
+  return {
+    ...{ productId: shorten(productId), title: shorten(title), retailerId: shorten(retailerId) },
+    ...{ currencyCode: shorten(currencyCode), priceAmount1000, salePriceAmount1000, productImageCount },
+    ...(productImage && { productImage: keepPicture(productImage) }),
+  };
 }
 
 function keepPoll({ selectableOptionsCount }: proto.Message.IPollCreationMessage) {
