@@ -240,6 +240,10 @@ export class Person {
   confirms = (message: Pick<ReceivedView, 'id'>) =>
     this.network.call('confirm', { number: this.number, id: message.id });
 
+  /** @returns the number of the new simulated device */
+  linksDevice = async (): Promise<number> =>
+    (await this.network.call('linkDevice', { number: this.number })).device;
+
   /** Takes another username, or none. */
   renames = (username: string | null) => this.network.call('rename', { number: this.number, username });
   /** Shows the phone number to clients from now on, or hides it. */

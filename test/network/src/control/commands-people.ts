@@ -1,6 +1,7 @@
 import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
 import type { AssertionFaults } from '../people/authenticator.js';
+import { linkDevice } from '../people/devices.js';
 import { reinstall } from '../people/reinstall.js';
 import { rename } from '../people/usernames.js';
 import { unlink } from '../session/queries.js';
@@ -123,6 +124,11 @@ export const peopleCommands = {
 
   exportPasskey: ({ world }: Network, { number }: { number: string }) =>
     world.people.need(number).passkey.export(),
+
+  /** The person links one more simulated device. */
+  linkDevice: ({ world }: Network, { number }: { number: string }) => ({
+    device: linkDevice(world, world.people.need(number)),
+  }),
 
   /** Replaces the phone: new identity, no sessions. */
   reinstall: ({ world }: Network, { number }: { number: string }) => {
