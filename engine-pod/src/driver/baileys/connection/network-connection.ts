@@ -33,6 +33,7 @@ import NodeCache from '../patches/replacements/node-cache.js';
 import { MediaHosts } from '../patches/media-hosts.js';
 import { refuseOtherAccounts } from '../patches/other-accounts.js';
 import { handleCalls } from '../notices/calls.js';
+import { forgetChangedDevices } from '../notices/devices.js';
 import { storeGroupChanges } from '../notices/group-changes.js';
 import { storeUsernames } from '../notices/usernames.js';
 import type { NetworkRoute } from './network-route.js';
@@ -181,6 +182,7 @@ export class NetworkConnection {
     handleCalls(this.socket, reporter, notices);
     storeGroupChanges(this.socket, reporter, notices);
     storeUsernames(this.socket, notices);
+    forgetChangedDevices(this.socket);
   }
 
   #saveCredentials(): void {
