@@ -226,6 +226,16 @@ export class Person {
     return id;
   };
 
+  /** Sends a picture or film in its standard version, then in HD. */
+  writesPair = (kind: 'image' | 'video', standard: Buffer, hd: Buffer, writing: WritingTo = {}) =>
+    this.network.call('writePair', {
+      from: this.number,
+      kind,
+      standard: standard.toString('base64'),
+      hd: hd.toString('base64'),
+      ...writing,
+    });
+
   /** Downloads and decrypts the file of a received message. */
   opens = async (message: Pick<ReceivedView, 'id'>): Promise<Buffer> => {
     const { base64 } = await this.network.call('openFile', { number: this.number, id: message.id });

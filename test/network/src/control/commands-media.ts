@@ -1,6 +1,13 @@
 import type { Network } from '../network.js';
 import { sendHistory, type Remembered } from '../history/history.js';
-import { fileIn, fileMessage, openFileIn, type MediaFields, type MediaKind } from '../media/messages.js';
+import {
+  fileIn,
+  fileMessage,
+  hdVersion,
+  openFileIn,
+  type MediaFields,
+  type MediaKind,
+} from '../media/messages.js';
 import { sendContent, type Writing } from './commands-chat.js';
 import { listCompanions } from './commands-people.js';
 
@@ -12,6 +19,13 @@ export interface File extends Writing {
   expired?: boolean;
 }
 
+export interface Pair extends Writing {
+  kind: 'image' | 'video';
+  /** Both in base64. */
+  standard: string;
+  hd: string;
+}
+
 export const mediaCommands = {
   /** A person sends a file. */
   writeFile: ({ world }: Network, { kind, base64, fields, expired, ...writing }: File) => {
@@ -20,6 +34,16 @@ export const mediaCommands = {
     const path = fileIn(message)?.reference.directPath;
     if (expired && path !== undefined) world.media?.expire(path);
     return sendContent(world, writing, message);
+  },
+
+  /** Writes a picture or film in its standard version, then in HD, as apps do. */
+  writePair: async ({ world }: Network, { kind, standard, hd, ...writing }: Pair) => {
+    const files = [standard, hd].map((base64) =>
+      fileMessage(world, kind, { bytes: Buffer.from(base64, 'base64') }),
+    );
+    const { id } = await sendContent(world, writing, files[0]!);
+    const { id: hdId } = await sendContent(world, writing, hdVersion(kind, files[1]!, id));
+    return { id, hdId };
   },
 
   /**

@@ -45,6 +45,14 @@ export function fileMessage(
   return { [`${kind}Message`]: content };
 }
 
+/** The HD version of the picture or film with this id. Apps that do not know HD show nothing of it. */
+export function hdVersion(kind: 'image' | 'video', message: proto.IMessage, id: string): proto.IMessage {
+  const { HD_IMAGE_DUAL_UPLOAD, HD_VIDEO_DUAL_UPLOAD } = proto.MessageAssociation.AssociationType;
+  const associationType = kind === 'image' ? HD_IMAGE_DUAL_UPLOAD : HD_VIDEO_DUAL_UPLOAD;
+  const messageAssociation = { associationType, parentMessageKey: { fromMe: true, id } };
+  return { associatedChildMessage: { message }, messageContextInfo: { messageAssociation } };
+}
+
 const FIELDS = [
   ...(Object.keys(TYPES) as MediaKind[]).map((kind) => [`${kind}Message`, kind] as const),
   ['ptvMessage', 'video'] as const,

@@ -1,4 +1,5 @@
 import { proto } from '@whiskeysockets/baileys';
+import { unwrap } from './contents.js';
 
 const MEDIA = [
   'imageMessage',
@@ -22,5 +23,5 @@ export function stanzaType(message: proto.IMessage): Record<string, string> {
   if (message.pollUpdateMessage || message.pollCreationMessageV3) return { type: 'poll' };
   if (protocolMessage?.type === MESSAGE_EDIT) return { type: 'text', edit: '1' };
   if (protocolMessage?.key && protocolMessage.type === REVOKE) return { type: 'text', edit: '7' };
-  return { type: MEDIA.some((kind) => message[kind]) ? 'media' : 'text' };
+  return { type: MEDIA.some((kind) => unwrap(message)?.[kind]) ? 'media' : 'text' };
 }
