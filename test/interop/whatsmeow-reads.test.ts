@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { QuotedMessage, ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Person } from '@gwk/network/control/client';
@@ -61,6 +63,11 @@ proof(
     /** The key of a group comes as a message of its own, without content. */
     const hasContent = ({ text, context }: Fact) => text !== '' || context !== undefined;
 
+    const isContent = ({ fields }: Fact) =>
+      (fields as string[]).some(
+        (name) => !['messageContextInfo', 'senderKeyDistributionMessage'].includes(name),
+      );
+
     /** Sends a message, and returns its context as the client reads it. */
     async function readContext(chat: string, content: OutboundContent, more: Partial<ClaimedMessage>) {
       const { number } = stage;
@@ -111,6 +118,46 @@ proof(
         quoted: ['conversation'],
         mentions: [bia.lidJid, ana.lidJid],
       });
+    });
+
+    const bytes = Buffer.from('a file');
+    const finished = {
+      ...{ file: 'f', mimetype: 'image/jpeg', size: bytes.length, filename: null },
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    };
+    const media = {};
+    const ALBUM = { wa_message_id: '3EB0ALBUM', kind: 'album' } as const;
+    const whole = (type: string) => ({ type, id: ALBUM.wa_message_id });
+
+    it.each<[string, OutboundContent, object]>([
+      ['an album', { type: 'album', album: { images: 1, videos: 1 } }, { fields: ['albumMessage'] }],
+      [
+        'a picture of an album',
+        { type: 'image', image: { media }, part_of: ALBUM },
+        { fields: ['imageMessage', 'messageContextInfo'], whole: whole('MEDIA_ALBUM'), file: 'a file' },
+      ],
+      [
+        'a film of an album',
+        { type: 'video', video: { media }, part_of: ALBUM },
+        { fields: ['messageContextInfo', 'videoMessage'], whole: whole('MEDIA_ALBUM') },
+      ],
+      [
+        'the HD version of a picture',
+        { type: 'image', image: { media, hd: true }, part_of: { ...ALBUM, kind: 'hd' } },
+        { whole: whole('HD_IMAGE_DUAL_UPLOAD'), inner: ['imageMessage'] },
+      ],
+      ['a round video', { type: 'video', video: { media, round: true } }, { fields: ['ptvMessage'] }],
+    ])('reads %s in a chat and a group', async (_, content, read) => {
+      const { network, phone, number } = stage;
+      for (const chat of [bia.lidJid, await network.group('Files', [phone, bia])]) {
+        const timer = { seconds: DAY, set_at: new Date(SET_AT).toISOString() };
+        const prepared = { ...content, ...(content.album ? {} : { finished }) };
+        const message = number.message(chat, prepared, { timer });
+        number.rows.files.set(message.message_id, () => Readable.from([bytes]));
+        const { id } = await number.send(message);
+        const { fields, ...fact } = await client.says('message', (one) => one.id === id && isContent(one));
+        expect({ ...fact, fields: (fields as string[]).sort() }).toMatchObject(read);
+      }
     });
 
     it('sees no protocol violation', async () => {

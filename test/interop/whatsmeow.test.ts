@@ -156,6 +156,19 @@ proof(
       });
     });
 
+    it('takes a message of a business at the Cloud API for one of its contact', async () => {
+      for (const [addressing, jid] of [
+        ['lid', ana.lidJid],
+        ['pn', ana.jid],
+      ] as const) {
+        const text = `by the Cloud API, ${addressing}`;
+        await ana.writes(text, { to: phone.number, options: { hosted: true, addressing } });
+        expect(await client.says('message', (fact) => fact.text === text)).toMatchObject({
+          ...{ chat: jid, sender: jid.replace('@', ':99@') },
+        });
+      }
+    });
+
     it('reconnects by itself and receives queued messages in order', async () => {
       const cut = running.client.cut(phone.number);
       for (const text of ['waiting 1', 'waiting 2', 'waiting 3'])

@@ -168,7 +168,11 @@ func report(client *whatsmeow.Client, event any) {
 func reportMessage(client *whatsmeow.Client, e *events.Message) {
 	f := fact{
 		"event": "message", "id": e.Info.ID, "chat": e.Info.Chat.String(), "sender": e.Info.Sender.String(),
-		"alt": e.Info.SenderAlt.String(), "name": e.Info.PushName, "own": e.Info.IsFromMe,
+		"alt": e.Info.SenderAlt.String(), "name": e.Info.PushName, "own": e.Info.IsFromMe, "fields": kindOf(e.Message),
+	}
+	if whole := e.Message.GetMessageContextInfo().GetMessageAssociation(); whole != nil {
+		f["whole"] = fact{"type": whole.GetAssociationType().String(), "id": whole.GetParentMessageKey().GetID()}
+		f["inner"] = kindOf(e.Message.GetAssociatedChildMessage().GetMessage())
 	}
 	switch {
 	case e.Message.GetImageMessage() != nil:
@@ -204,7 +208,7 @@ func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	return nil
 }
 
-// kindOf names the fields of a quoted message.
+// kindOf names the fields of a message.
 func kindOf(m *waE2E.Message) []string {
 	fields := []string{}
 	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, _ protoreflect.Value) bool {

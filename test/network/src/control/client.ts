@@ -251,8 +251,8 @@ export class Person {
     this.network.call('confirm', { number: this.number, id: message.id });
 
   /** @returns the number of the new simulated device */
-  linksDevice = async (): Promise<number> =>
-    (await this.network.call('linkDevice', { number: this.number })).device;
+  linksDevice = async (by: 'lid' | 'pn' = 'pn'): Promise<number> =>
+    (await this.network.call('linkDevice', { number: this.number, by })).device;
 
   /** Takes another username, or none. */
   renames = (username: string | null) => this.network.call('rename', { number: this.number, username });

@@ -126,8 +126,8 @@ export const peopleCommands = {
     world.people.need(number).passkey.export(),
 
   /** The person links one more simulated device. */
-  linkDevice: ({ world }: Network, { number }: { number: string }) => ({
-    device: linkDevice(world, world.people.need(number)),
+  linkDevice: ({ world }: Network, { number, by = 'pn' }: { number: string; by?: 'lid' | 'pn' }) => ({
+    device: linkDevice(world, world.people.need(number), by),
   }),
 
   /** Replaces the phone: new identity, no sessions. */
