@@ -182,7 +182,7 @@ export class NetworkConnection {
     handleCalls(this.socket, reporter, notices);
     storeGroupChanges(this.socket, reporter, notices);
     storeUsernames(this.socket, notices);
-    forgetChangedDevices(this.socket);
+    forgetChangedDevices(this.socket, notices);
   }
 
   #saveCredentials(): void {
