@@ -2,8 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FAILPOINTS, RECEIVING_FAILPOINTS, type Failpoint } from '@gwk/core/process/failpoints';
+import type { AcceptedMessageOut } from '@gwk/core/resources/message';
 import type { EventOut } from '@gwk/api/resources/event';
 import type { Gateway } from '../support/gateway/gateway.js';
+import { uploadFile } from '../support/gateway/customer.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { toChatId, sendTraffic } from '../support/gateway/traffic.js';
 import { checkTraffic, report, settle, type TrafficReport } from '../support/gateway/check-traffic.js';
@@ -11,7 +13,7 @@ import { writeAsPeople, listChats } from '../support/instance/conversations.js';
 import { openInstanceStage, type InstanceStage } from '../support/instance/stage.js';
 import { findFaults } from '../support/instance/check.js';
 import { Recorder } from '../support/instance/recorder.js';
-import type { Program } from '../support/program.js';
+import { ROOT, type Program } from '../support/program.js';
 import { until } from '../support/wait.js';
 
 /**
@@ -107,6 +109,28 @@ describe('a process dies during 100 sends of a sandbox instance', () => {
     expect(verdict.sums['left']).toBe(SENDS);
     expect(verdict.sums['ids on the network']).toBe(SENDS);
     trace(verdict);
+  });
+
+  test('engine.after-send: the engine dies after the frame of an album, and the next one repeats the same frame', async () => {
+    const { gateway, customer, instance } = stage;
+    const { id: media_id } = await uploadFile(gateway, customer, join(ROOT, 'examples/media/photo.jpg'));
+    const hasDied = watchFor('engine.after-send', gateway);
+    gateway.arm('engine.after-send');
+    const to = '5511981237777';
+    const file = { image: { media: { media_id } } };
+    const body = { instance_id: instance.id, to, type: 'album', album: [file, file, file] };
+    const { client } = customer;
+    const frame = await client.expect<AcceptedMessageOut>(202, 'POST', '/v1/messages', { body });
+    await until(() => !gateway.isArmed('engine.after-send') && hasDied(), { what: 'the engine has died' });
+    await gateway.ready();
+    const left = ({ id }: { id: string }) =>
+      until(async () => (await client.message(id)).wa_message_id, { what: `${id} has left` });
+    const ids = await Promise.all([frame, ...frame.items!].map(left));
+    const stanzas = (await gateway.network.stanzasOf(instance.id)).filter(({ chat }) => chat.startsWith(to));
+    expect([...new Set(stanzas.map(({ waMessageId }) => waMessageId))]).toEqual(ids);
+    const frames = stanzas.filter(({ waMessageId }) => waMessageId === ids[0]);
+    expect(frames.length).toBeGreaterThan(1);
+    expect(new Set(frames.map(({ bytes }) => bytes)).size).toBe(1);
   });
 });
 

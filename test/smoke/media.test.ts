@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Samples } from '../support/api/samples.js';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { AcceptedMessageOut, MessageOut } from '@gwk/core/resources/message';
-import type { Customer } from '../support/gateway/customer.js';
+import { uploadFile, type Customer } from '../support/gateway/customer.js';
 import { SharedGateway } from './shared-gateway.js';
-import { joinGateway, uploadFile } from './shared-stage.js';
+import { joinGateway } from './shared-stage.js';
 import { until } from '../support/wait.js';
 
 /** Files from an upload or a server, through the worker, to the network. */

@@ -4,7 +4,7 @@ import type { MediaOut } from '@gwk/core/resources/media';
 import type { AcceptedMessageOut, MessageOut } from '@gwk/core/resources/message';
 import type { HealthOut } from '@gwk/api/resources/health';
 import { newNumber, openNumber, type NumberStage } from './number-stage.js';
-import { uploadFile } from './shared-stage.js';
+import { uploadFile } from '../support/gateway/customer.js';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 

@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
-import type { MediaOut } from '@gwk/core/resources/media';
 import { randomBytes } from 'node:crypto';
 import type { InstanceOut } from '@gwk/api/resources/instance';
 import { newCustomer, type Customer, type CustomerOptions } from '../support/gateway/customer.js';
@@ -41,20 +38,4 @@ export async function openSharedStage(name: string, options?: CustomerOptions): 
   await receiver.setSecret(path, endpoint.secret!);
   const instance = await client.connectedInstance(name);
   return { gateway, network, receiver, path, customer, instance, endpointId: endpoint.id };
-}
-
-export async function uploadFile(
-  { urls }: Pick<SharedGateway, 'urls'>,
-  { key }: Customer,
-  path: string,
-): Promise<MediaOut> {
-  const form = new FormData();
-  form.append('file', new Blob([readFileSync(path)]), basename(path));
-  const answer = await fetch(`${urls[0]}/v1/media`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key.api_key}` },
-    body: form,
-  });
-  expect(answer.status).toBe(201);
-  return (await answer.json()) as MediaOut;
 }

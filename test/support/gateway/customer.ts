@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { newApiKey } from '@gwk/api/accounts/api-keys';
 import { openDatabase } from '@gwk/api/database/database';
 import { newUuid, toPublicId } from '@gwk/core/ids/ids';
+import type { MediaOut } from '@gwk/core/resources/media';
 import { SCOPES } from '@gwk/core/scopes';
 import { GatewayClient } from './client.js';
 import type { Gateway } from './gateway.js';
@@ -82,4 +85,20 @@ export function customerWith(place: Place, account: Account, key: ApiKey): Custo
 export function newKey(place: Place, account: string, scopes: string, ...more: string[]): Promise<ApiKey> {
   const args = ['key', 'create', '--account', account, '--scopes', scopes, ...more];
   return runGwkJson<ApiKey>(args, commandEnvironment(place.settings));
+}
+
+export async function uploadFile(
+  { urls }: Pick<Place, 'urls'>,
+  { key }: Customer,
+  path: string,
+): Promise<MediaOut> {
+  const form = new FormData();
+  form.append('file', new Blob([readFileSync(path)]), basename(path));
+  const answer = await fetch(`${urls[0]}/v1/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.api_key}` },
+    body: form,
+  });
+  if (answer.status !== 201) throw new Error(`the upload was answered with ${answer.status}`);
+  return (await answer.json()) as MediaOut;
 }
