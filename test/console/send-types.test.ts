@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { uploadFile } from '../support/gateway/customer.js';
 import { ROOT } from '../support/program.js';
 import { describeWithChromium } from './chromium.js';
 import { ConsoleStage, findViolations, show } from './stage.js';
@@ -75,6 +76,22 @@ describeWithChromium('the form that sends messages', () => {
     await page.getByText(/^Uploaded: /).waitFor();
     expect(JSON.stringify(await json())).toContain('"media_id":"med_');
     await submit(type);
+  });
+
+  test('an album is written as JSON', async () => {
+    const { id: media_id } = await uploadFile(stage.gateway, stage.customer, join(FILES, 'photo.jpg'));
+    await choose('Album');
+    const album = [1, 2].map(() => ({ image: { media: { media_id } } }));
+    await page.getByRole('textbox', { name: 'Content (JSON)' }).fill(JSON.stringify(album, null, 2));
+    expect(await json()).toMatchObject({ type: 'album', album });
+    await submit('Album');
+  });
+
+  test('a round video is chosen in the form', async () => {
+    await choose('Video');
+    await fill('Caption', '');
+    await page.getByRole('switch', { name: 'Round video' }).check({ force: true });
+    expect(await json()).toMatchObject({ video: { round: true } });
   });
 
   test('fields without a place in the form are written as JSON', async () => {
