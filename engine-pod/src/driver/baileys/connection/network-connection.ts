@@ -123,7 +123,7 @@ export class NetworkConnection {
       this.#end({ kind: 'pairing-failed', reason: OTHER_ACCOUNT }),
     );
     this.#guard = new WriteGuard(this.socket, options.isLeased, this.#clock);
-    this.media = new MediaHosts(this.socket, options.log, options.route.uploadAgent);
+    this.media = new MediaHosts(this.socket, options.log, options.route);
     this.typing = new Typing(this.socket, this.#clock);
     // A new connection announces the name itself.
     preventUntypedPresence(this.socket, () => this.open && this.typing.announceName());

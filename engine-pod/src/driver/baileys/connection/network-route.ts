@@ -1,5 +1,8 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { request as requestHttps, type Agent as HttpsAgent } from 'node:https';
+import { pipeline } from 'node:stream';
 import type { ProxyAgents } from '@gwk/core/proxy/agents';
 
 /** A host that sends no byte for 30 s has failed. */
@@ -11,6 +14,14 @@ interface HttpAnswer {
   status: number;
   /** Its reader handles errors; without a reader they are ignored. */
   body: IncomingMessage;
+}
+
+interface HttpRequest {
+  headers: OutgoingHttpHeaders;
+  signal?: AbortSignal;
+  /** File to send. */
+  path?: string;
+  idleMs: number;
 }
 
 /**
@@ -29,16 +40,21 @@ export class NetworkRoute {
     return url?.startsWith('ws:') ? (http as HttpsAgent | undefined) : https;
   }
 
-  /** Agent of uploads. */
-  get uploadAgent(): HttpsAgent | undefined {
-    return this.agents?.https;
+  /** Requests a file. @throws the error of the connection; ProxyError */
+  get(url: string, headers: OutgoingHttpHeaders, signal?: AbortSignal): Promise<HttpAnswer> {
+    return this.#follow(url, { headers, idleMs: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
   }
 
-  /** Requests a file. @throws the error of the connection; ProxyError */
-  async get(url: string, headers: OutgoingHttpHeaders, signal?: AbortSignal): Promise<HttpAnswer> {
+  /** Sends a file. @throws the error of the connection; ProxyError */
+  async post(url: string, headers: OutgoingHttpHeaders, path: string, idleMs: number): Promise<HttpAnswer> {
+    const { size } = await stat(path);
+    return this.#follow(url, { headers: { ...headers, 'content-length': size }, path, idleMs });
+  }
+
+  async #follow(url: string, asked: HttpRequest): Promise<HttpAnswer> {
     let at = url;
     for (let redirects = 0; ; redirects++) {
-      const body = await this.#request(at, headers, signal);
+      const body = await this.#request(at, asked);
       const { statusCode: status = 0, headers: answered } = body;
       const isRedirect = status >= 300 && status < 400 && answered.location !== undefined;
       if (!isRedirect || redirects === MAX_REDIRECTS)
@@ -48,14 +64,17 @@ export class NetworkRoute {
     }
   }
 
-  #request(url: string, headers: OutgoingHttpHeaders, signal?: AbortSignal): Promise<IncomingMessage> {
+  #request(url: string, { headers, signal, path, idleMs }: HttpRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const agent = this.uploadAgent;
-      const request = requestHttps(url, { headers, ...(signal && { signal }), ...(agent && { agent }) });
-      request.setTimeout(IDLE_TIMEOUT_MS, () => request.destroy(new Error('no byte within 30 s')));
+      const agent = this.agents?.https;
+      const method = path === undefined ? 'GET' : 'POST';
+      const options = { method, headers, ...(signal && { signal }), ...(agent && { agent }) };
+      const request = requestHttps(url, options);
+      request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)));
       request.once('response', (response) => resolve(response.on('error', () => undefined)));
       request.on('error', reject);
-      request.end();
+      if (path === undefined) request.end();
+      else pipeline(createReadStream(path), request, () => undefined);
     });
   }
 

@@ -4,7 +4,8 @@ import { SendFailure } from '../../driver.js';
 export async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
-  } catch {
+  } catch (error) {
+    if (error instanceof SendFailure) throw error;
     throw SendFailure.notWritten();
   }
 }

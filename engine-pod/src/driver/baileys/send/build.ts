@@ -85,14 +85,15 @@ async function uploadMedia(
 ): Promise<UploadedFile | null> {
   if (preview?.picture) {
     const { sha256 } = preview.picture;
-    const picture = { message, mediaType: 'thumbnail-link', sha256, timeoutMs: PICTURE_MS } as const;
+    const picture = { message, mediaType: 'thumbnail-link', sha256, size: 0, timeoutMs: PICTURE_MS } as const;
     // The small picture is in the message, so the text need not wait for hosts that fail.
     return upload(picture).catch(() => null);
   }
   if (!finished) return null;
   // Every type of message with a finished file is a type of Baileys' media too. An animation is a video.
   const mediaType = finished.gif ? 'video' : (type as MediaType);
-  return upload({ message, mediaType, sha256: finished.sha256 });
+  const { sha256, size } = finished;
+  return upload({ message, mediaType, sha256, size });
 }
 
 /** The setting of disappearing messages, which apps state in each message. Admins set that of a group. */

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 
 let stage: NumberStage;
@@ -49,4 +51,52 @@ test('writes nothing while writing is not allowed', async () => {
   const left = await network.stanzas({});
   expect(left.some(({ stanza }) => stanza.attrs['id'] === message.wa_message_id)).toBe(false);
   await number.replace();
+});
+
+describe('a document', () => {
+  const document = (name: string, size: number) => {
+    const finished = { file: '', mimetype: 'text/plain', size, sha256: hashOf(name), filename: name };
+    return stage.number.message(stage.ana.jid, { type: 'document', document: { media: {} }, finished });
+  };
+  const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+  test.each([
+    [413, 'the network refuses a file of this size (413)'],
+    [415, 'the network refuses this type of file (415)'],
+  ])('fails with the reason when a media host answers %i', async (status, text) => {
+    const { number, network } = stage;
+    const message = document('refused', 7);
+    number.rows.files.set(message.message_id, () => Readable.from(['refused']));
+    await network.call('failMedia', { upload: [status] });
+    await expect(number.send(message)).rejects.toMatchObject({ code: 'wa_error', retriable: false, text });
+  });
+
+  test('is uploaded again when a media host answers 500', async () => {
+    const { number, network } = stage;
+    const message = document('again', 5);
+    number.rows.files.set(message.message_id, () => Readable.from(['again']));
+    await network.call('failMedia', { upload: [500] });
+    await expect(number.send(message)).rejects.toMatchObject({ code: 'not_connected', retriable: true });
+    await number.send(message);
+  });
+
+  test('of more than 16 MB waits for another one, and smaller ones do not', async () => {
+    const { number } = stage;
+    const slow = new Readable({ read() {} });
+    const [first, second, small] = [document('one', 2e7), document('two', 2e7), document('few', 3)];
+    let isBegun = false;
+    number.rows.files.set(first.message_id, () => slow);
+    number.rows.files.set(second.message_id, () => {
+      isBegun = true;
+      return Readable.from(['two']);
+    });
+    number.rows.files.set(small.message_id, () => Readable.from(['few']));
+    const sends = [number.send(first), number.send(second)];
+    await number.send(small);
+    expect(isBegun).toBe(false);
+    slow.push('one');
+    slow.push(null);
+    await Promise.all(sends);
+    expect(isBegun).toBe(true);
+  });
 });
