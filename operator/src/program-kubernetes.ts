@@ -100,6 +100,7 @@ function createCluster(
       internalUrl: config.engineInternalUrl ?? config.internalUrl,
       internalCa: config.internalCa,
       logLevel: config.logLevel,
+      mediaMaxMb: config.mediaMaxMb,
       networks: config,
     },
     watchTimes,

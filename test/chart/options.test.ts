@@ -27,6 +27,16 @@ describeChart('values for the rules of a platform', () => {
     expect(templateText(PLATFORM)).not.toMatch(/namespace: messages|\.messages\.svc|["=]messages[",]/);
   });
 
+  test('all programs that know the largest file have the same limit, of 64 to 2,000 MB', () => {
+    const values = (maxSize: number) => ({ ...MINIMAL_VALUES, media: { maxSize } });
+    const programs = listPodTemplates(render(values(2_000)));
+    for (const program of PROGRAMS) {
+      const { env } = programs.get(`Deployment/gwk-${program}`)!.spec.containers[0]!;
+      expect(env).toContainEqual({ name: 'GWK_MEDIA_MAX_MB', value: '2000' });
+    }
+    for (const wrong of [63, 2_001]) expect(() => render(values(wrong))).toThrow(/maxSize/);
+  });
+
   test('global values reach every pod and the engines', () => {
     const secrets = [{ name: 'other' }, { name: 'mirror' }];
     for (const [name, { spec }] of listPodTemplates(render(PLATFORM))) {

@@ -383,6 +383,7 @@ describe('values', () => {
   test.each([
     ['a folder', {}, '256Mi'],
     ['a bucket, where it has unfinished uploads', { media: { s3: { bucket: 'gwk-media' } } }, '3Gi'],
+    ['a bucket for large files', { media: { maxSize: 2000, s3: { bucket: 'gwk-media' } } }, '8Gi'],
   ])('the API has a bounded /tmp with %s', (_, values, sizeLimit) => {
     const { pod } = deploymentOf({ ...MINIMAL_VALUES, ...values }, 'api');
     expect(pod.spec.volumes).toContainEqual({ name: 'tmp', emptyDir: { sizeLimit } });

@@ -62,7 +62,7 @@ async function exportWorkerAndApi(): Promise<string> {
   // Worker and API both register the process metrics.
   registry.clear();
   const api = new Metrics(registry, () => 0);
-  openTransfers({ maxDownloads: 100, maxUploads: 100 }, processClock, registry);
+  openTransfers({ maxDownloads: 100, maxUploads: 100, mediaMaxMb: 100 }, processClock, registry);
   for (const status of [202, 500, 503]) api.observe({} as Parameters<Metrics['observe']>[0], status, 1);
   return workerText + (await registry.metrics());
 }

@@ -1,7 +1,9 @@
 import { secretSetting, setting, types } from '@gwk/core/config/load';
+import { mediaMaxMb } from '@gwk/core/config/shared';
 
 /** Settings of the media store. All API and worker processes of a gateway must use the same values. */
 export const mediaStoreSettings = {
+  mediaMaxMb,
   mediaFolder: setting(
     'GWK_MEDIA_FOLDER',
     types.text().default('/var/lib/gwk/media'),

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { LISTENER_LIMITS } from '@gwk/core/http/listener-limits';
 import type { z } from 'zod';
 import { RefusalError } from '../fencing/refusal.js';
 import { readChunks } from '../http/body.js';
@@ -16,11 +17,13 @@ export async function readBody<S extends z.ZodType>(
   { maxBytes, take }: { maxBytes: number; take?: (bytes: number) => void },
 ): Promise<z.output<S>> {
   let size = 0;
+  // The listener gives files a longer time.
+  const late = setTimeout(() => request.destroy(), LISTENER_LIMITS.requestTimeout);
   const bytes = await readChunks(request, (added) => {
     size += added;
     if (size > maxBytes) throw invalid('the body is too large');
     take?.(added);
-  });
+  }).finally(() => clearTimeout(late));
   return validate(schema, parseJson(bytes));
 }
 

@@ -17,6 +17,7 @@ import {
 import { CHANNEL_PATH } from '@gwk/core/protocol/call-channel';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { API_METRICS } from '@gwk/core/metrics/api';
+import { longestTransferMs } from '@gwk/core/resources/media';
 import { Histogram, type Registry } from 'prom-client';
 import { ClientGone } from '../http/body.js';
 import { CLIENT_GONE } from '../http/respond.js';
@@ -80,7 +81,12 @@ export async function startInternalListener(deps: InternalDeps) {
   });
   const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;
   const identity = readIdentity(internalTlsCert, internalTlsKey);
-  const options = { ...LISTENER_LIMITS, shouldUpgradeCallback: isChannelRequest };
+  const options = {
+    ...LISTENER_LIMITS,
+    // For received files. The body of a call has less (body.ts).
+    requestTimeout: longestTransferMs(deps.media.files.maxBytes),
+    shouldUpgradeCallback: isChannelRequest,
+  };
   const tls = { ...identity, ...options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
   const server: Server = identity ? createHttpsServer(tls, answer) : createHttpServer(options, answer);
   server.setTimeout(silenceMs);

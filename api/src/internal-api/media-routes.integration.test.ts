@@ -140,6 +140,14 @@ test('stores received files above the limit of uploads, and refuses them at four
   await database.account.update({ where: { id: accountId }, data: { maxMediaFiles: null } });
 });
 
+test('refuses a file that is larger than permitted, by its stated size and by its bytes', async () => {
+  const limit = 100 * 1_048_576;
+  const refused = 'the internal API refused the call: too-large';
+  expect(await outcome(upload(engine, Buffer.from('a'), { size: String(limit + 1) }))).toBe(refused);
+  expect(await outcome(upload(engine, Buffer.alloc(limit + 1), { size: '1' }))).toBe(refused);
+  expect(await outcome(upload(engine, Buffer.alloc(limit)))).toBe('done');
+});
+
 test('an engine may upload four files at once; others are not affected', async () => {
   const other = await (await internalApi.addEngine()).acquire();
   const refused = 'the internal API answered 503';

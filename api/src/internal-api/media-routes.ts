@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { newUuid } from '@gwk/core/ids/ids';
 import { cleanFilename } from '@gwk/core/text/filenames';
 import { MediaDownload, MediaUploadQuery, type MediaUploadResponse } from '@gwk/core/protocol/engine';
-import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { StorageFull } from '../accounts/usage.js';
 import { FileTooLarge, type MediaRow, type ReceivedFile } from '../media/files.js';
@@ -68,7 +67,6 @@ async function finishedOf(
   return row;
 }
 
-/** Path separators, control characters and bidirectional controls. */
 /** The engine reports `media.error` and does not retry: retries would delay the conversation for 15 minutes. */
 function refuseStorage(error: unknown): never {
   throw error instanceof StorageFull ? new RefusalError('invalid') : error;
@@ -92,7 +90,8 @@ export async function takeReceived(
     select: { accountId: true },
   });
   await media.files.checkSpace(accountId, 'unasked').catch(refuseStorage);
-  const { mimetype = null } = named.data;
+  const { mimetype = null, size = 0 } = named.data;
+  if (size > media.files.maxBytes) throw new RefusalError('too-large');
   // Senders write dates like 3/2026.
   const filename = cleanFilename(named.data.filename ?? '', '_');
   const stop = keepAlive(response, deps.silenceMs);
@@ -123,11 +122,11 @@ async function receive(
     request.on('end', () => (transfer.waitsForClient = false));
     const progress = (bytes: number): void => transfer.progress(bytes);
     try {
-      return await media.files.receive(request, MAX_MEDIA_BYTES, hints, { owner: instance, progress });
+      return await media.files.receive(request, media.files.maxBytes, hints, { owner: instance, progress });
     } finally {
       transfer.close();
     }
   } catch (error) {
-    throw error instanceof FileTooLarge ? new RefusalError('invalid') : toRefusal(error);
+    throw error instanceof FileTooLarge ? new RefusalError('too-large') : toRefusal(error);
   }
 }

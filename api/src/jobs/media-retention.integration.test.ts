@@ -16,7 +16,13 @@ let world: World;
 let files: MediaFiles;
 beforeAll(async () => {
   world = await createWorld();
-  files = new MediaFiles({ db: world.database, sealer: world.sealer, store, limits: NO_ACCOUNT_LIMITS });
+  files = new MediaFiles({
+    db: world.database,
+    sealer: world.sealer,
+    store,
+    limits: NO_ACCOUNT_LIMITS,
+    maxBytes: 1e6,
+  });
 });
 afterAll(async () => {
   await world.close();

@@ -13,6 +13,7 @@ test('a request whose file the store refuses unread can still be answered', asyn
     sealer: {} as never,
     store: { write: () => Promise.reject(new Error('disk full')) } as never,
     limits: {} as never,
+    maxBytes: 1_000_000,
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     files

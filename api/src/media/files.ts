@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { newUuid, parseUuidTime } from '@gwk/core/ids/ids';
-import { MEDIA_DAYS } from '@gwk/core/resources/media';
+import { longestTransferMs, MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/crypto/encryption';
 import { limitsFor, StorageFull, type AccountLimits, type FileOrigin } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
@@ -37,8 +37,8 @@ export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
 }
 
-/** The file of an upload that takes longer is removed. */
-const UNCLAIMED_MINUTES = 60;
+/** A file that is not kept after this multiple of its longest transfer is removed. */
+const UNCLAIMED_TRANSFERS = 4;
 const DAY_MS = 86_400_000;
 const KEY_COLUMN = 'media.key_sealed';
 const FILENAME_COLUMN = 'media.filename_sealed';
@@ -50,8 +50,19 @@ const FILENAME_COLUMN = 'media.filename_sealed';
  */
 export class MediaFiles {
   constructor(
-    private readonly deps: { db: Queryable; sealer: Sealer; store: MediaStore; limits: AccountLimits },
+    private readonly deps: {
+      db: Queryable;
+      sealer: Sealer;
+      store: MediaStore;
+      limits: AccountLimits;
+      /** Size of the largest file. */
+      maxBytes: number;
+    },
   ) {}
+
+  get maxBytes(): number {
+    return this.deps.maxBytes;
+  }
 
   /** For a refusal before a file is received. @throws StorageFull */
   async checkSpace(accountId: string, origin: FileOrigin): Promise<void> {
@@ -77,9 +88,10 @@ export class MediaFiles {
     // The source may fail before the store reads it, which then throws the error.
     source.on('error', () => undefined);
     const storeKey = newUuid();
+    const unclaimedMs = UNCLAIMED_TRANSFERS * longestTransferMs(this.maxBytes);
     await db.$executeRaw`
       INSERT INTO store_removals (store_key, due_at)
-      VALUES (${storeKey}, now() + ${UNCLAIMED_MINUTES}::integer * interval '1 minute')`;
+      VALUES (${storeKey}, now() + ${unclaimedMs}::double precision * interval '1 millisecond')`;
     const key = newFileKey();
     const meter = new Meter(maxBytes, progress);
     let head: Buffer;
@@ -105,7 +117,7 @@ export class MediaFiles {
     return buffer(unseal(await this.deps.store.read(storeKey, range), key, range));
   }
 
-  /** Inserts the row of a received file. @throws StorageFull, and Error after the hour in which it must be kept */
+  /** Inserts the row of a received file. @throws StorageFull, and Error if it was not kept in time */
   async keep(file: ReceivedFile, media: NewMedia): Promise<MediaRow> {
     const { db, sealer } = this.deps;
     const { id, accountId, instanceIds = [], messageId = null, filename, origin } = media;

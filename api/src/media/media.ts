@@ -1,6 +1,7 @@
 import type { Logger } from '@gwk/core/process/log';
 import { Proxy, type ProxyConfig } from '@gwk/core/proxy/proxy';
 import type { Sealer } from '@gwk/core/crypto/encryption';
+import { MEGABYTE } from '@gwk/core/resources/media';
 import type { AccountLimits } from '../accounts/usage.js';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
@@ -25,7 +26,7 @@ export async function openMedia(
   const store = await openMediaStore(config, Proxy.fromConfig(config));
   return {
     store,
-    files: new MediaFiles({ db, sealer, store, limits: config }),
+    files: new MediaFiles({ db, sealer, store, limits: config, maxBytes: config.mediaMaxMb * MEGABYTE }),
     links: new MediaLinks(sealer, config.mediaUrl),
     watch: new StoreWatch(store, log),
   };

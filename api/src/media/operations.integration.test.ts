@@ -111,7 +111,8 @@ describe('an upload', () => {
       expect([answer.status, answer.body.size]).toEqual([201, size]);
     }
     const over = { name: 'file', filename: 'a', content: noise(MAX_MEDIA_BYTES + 1) };
-    expect(codeOf(await upload(client, [over]))).toBe('413 file-too-large');
+    const refused = await upload<ProblemBody>(client, [over]);
+    expect([codeOf(refused), refused.body.detail]).toEqual(['413 file-too-large', 'O arquivo excede 64 MB.']);
   });
 
   test('is rejected by its Content-Length before the body is sent (file-too-large)', async () => {

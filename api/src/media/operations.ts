@@ -39,7 +39,9 @@ export const mediaOperations = [
     path: '/v1/media',
     summary: 'Upload a file',
     description:
-      'Accepts at most 64 MB (67,108,864 bytes). The content decides the type. ' +
+      'Accepts at most 100 MB (104,857,600 bytes), unless the gateway is configured otherwise (64 MB to 2,000 MB). ' +
+      'The content decides the type. ' +
+      'Only documents may be larger than 64 MB (67,108,864 bytes). ' +
       'Messages can send the file by its `media_id` for 30 days.',
     scope: 'media:write',
     status: 201,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Problem } from '@gwk/core/problems/problems';
-import { MAX_FILENAME, MAX_MEDIA_BYTES, MediaUpload } from '@gwk/core/resources/media';
+import { MAX_FILENAME, MediaUpload, MEGABYTE } from '@gwk/core/resources/media';
 import busboy, { type Busboy } from 'busboy';
 import { ClientGone } from '../http/body.js';
 import { incompleteRequest } from '../http/in-flight.js';
@@ -31,13 +31,15 @@ export async function receiveUpload(
   files: MediaFiles,
   { transfers, account }: { transfers: Transfers; account: string },
 ): Promise<Upload> {
-  if (Number(req.headers['content-length'] ?? 0) > MAX_MEDIA_BYTES + MAX_FORM_OVERHEAD) {
-    throw new Problem('file-too-large');
+  if (Number(req.headers['content-length'] ?? 0) > files.maxBytes + MAX_FORM_OVERHEAD) {
+    throw tooLarge(files);
   }
   const slow = new AbortController();
   const transfer = transfers.open({ account }, () => slow.abort());
   // The time of the store counts neither as the client's nor as silence of the connection.
   req.on('end', () => (transfer.waitsForClient = false));
+  req.on('pause', () => (transfer.waitsForClient = false));
+  req.on('resume', () => (transfer.waitsForClient = !req.readableEnded));
   req.socket.setTimeout(MAX_CREDIT_MS);
   try {
     return await readUpload(req, files, { account, transfer, signal: slow.signal });
@@ -70,7 +72,7 @@ async function readUpload(req: IncomingMessage, files: MediaFiles, limits: Limit
     parser.on('error', () => undefined).destroy();
     const file = await form.received?.catch(() => undefined);
     if (file) await files.discard(file);
-    throw error instanceof FileTooLarge ? new Problem('file-too-large') : error;
+    throw error instanceof FileTooLarge ? tooLarge(files) : error;
   }
 }
 
@@ -105,8 +107,13 @@ function parseForm(
   { files, account, transfer, signal }: Limits & { files: MediaFiles },
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const idleTimer = setTimeout(() => reject(incompleteRequest()), IDLE_TIMEOUT_MS);
+  const idleTimer = setTimeout(() => {
+    // Paused, it waits for the store.
+    if (req.isPaused()) idleTimer.refresh();
+    else reject(incompleteRequest());
+  }, IDLE_TIMEOUT_MS);
   req.on('data', () => idleTimer.refresh());
+  req.on('resume', () => idleTimer.refresh());
   signal.addEventListener('abort', () => reject(incompleteRequest()));
   req.on('close', () => {
     if (!req.complete) reject(new ClientGone());
@@ -120,7 +127,7 @@ function parseForm(
     }
     const hints = { filename: filename ?? null, declared: mimeType };
     const progress = (bytes: number): void => transfer.progress(bytes);
-    const received = files.receive(stream, MAX_MEDIA_BYTES, hints, { owner: account, progress });
+    const received = files.receive(stream, files.maxBytes, hints, { owner: account, progress });
     received.catch(reject);
     Object.assign(form, { stream, received, partName: filename });
   });
@@ -135,6 +142,12 @@ function parseForm(
   if (req.destroyed) reject(new ClientGone());
   req.pipe(parser);
   return promise.finally(() => clearTimeout(idleTimer));
+}
+
+function tooLarge({ maxBytes }: MediaFiles): Problem {
+  const mb = Math.floor(maxBytes / MEGABYTE);
+  const detail = { pt: `O arquivo excede ${mb} MB.`, en: `The file exceeds ${mb} MB.` };
+  return new Problem('file-too-large', { detail });
 }
 
 const invalid = (path: string, code: string, message: string): Problem =>

@@ -6,6 +6,7 @@ import { resolvesWithin } from '@gwk/core/async/timeout';
 import { getNetwork } from '@gwk/core/http/client-network';
 import type { Clock } from '@gwk/core/clock';
 import { BACKLOG } from '@gwk/core/http/listener-limits';
+import { longestTransferMs } from '@gwk/core/resources/media';
 import { AccessLog } from './access-log.js';
 import { createApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
@@ -75,6 +76,7 @@ export async function startPublicListener(services: Services) {
       (address) => limiter.peek(`ip:${getNetwork(address)}`, config.anonymousRequestsPerMinute),
       api.inFlight,
     ),
+    uploadTimeoutMs: longestTransferMs(media.files.maxBytes),
     maxConnections: config.maxConnections,
     ...(config.trustProxy === 0 && { maxConnectionsPerAddress: config.maxConnectionsPerAddress }),
     failed: (error, req, res) => api.problems.handle(error, req, res),

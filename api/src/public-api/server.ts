@@ -1,12 +1,11 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
+import { longestTransferMs } from '@gwk/core/resources/media';
 import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/http/listener-limits';
 import type { Exchange, Reply } from '../http/exchange.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Time limit of an upload; other requests have 20 s (in-flight.ts). */
-const REQUEST_TIMEOUT_MS = 900_000;
 /** Longer than the idle limit of common load balancers (60 s), so that they close connections and this server does not close them during a request. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_AT_TIMEOUTS_MS = 1_000;
@@ -20,6 +19,8 @@ interface ServerOptions {
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   /** Handles every error of the app. */
   failed: (error: unknown, req: Exchange, res: Reply) => void;
+  /** Time limit of an upload (default: 15 minutes); other requests have 20 s (in-flight.ts). */
+  uploadTimeoutMs?: number;
   maxConnections: number;
   /** Connections of one address (default: no limit). */
   maxConnectionsPerAddress?: number;
@@ -36,7 +37,7 @@ export function createServer({ app, clientError, failed, ...limits }: ServerOpti
       IncomingMessage: requestClass(app) as never,
       ServerResponse: responseClass(app) as never,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: limits.uploadTimeoutMs ?? longestTransferMs(0),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: LOOK_AT_TIMEOUTS_MS,
       maxHeaderSize: MAX_HEADER_BYTES,

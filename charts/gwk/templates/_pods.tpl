@@ -250,6 +250,7 @@ livenessProbe:
 {{- else -}}
 {{- $s = dict "GWK_MEDIA_FOLDER" "/var/lib/gwk/media" -}}
 {{- end -}}
+{{- $_ := set $s "GWK_MEDIA_MAX_MB" .Values.media.maxSize -}}
 {{- toJson $s -}}
 {{- end -}}
 

@@ -73,6 +73,7 @@ export const operatorSettings = {
     types.integer(0, 100_000).default(50),
     'How many engines of unpaired instances run at once while no pairing is open. Further instances get their engine when their pairing begins.',
   ),
+  mediaMaxMb: shared.mediaMaxMb,
   ...shared.simulatedNetworks('GWK_OPERATOR'),
   clientVersion: shared.clientVersion(
     'GWK_OPERATOR',

@@ -1,5 +1,6 @@
 import { CLIENT_VERSION_MEANING, CLIENT_VERSION_SETTING } from '../client-version.js';
 import { parseEncryptionKeys } from '../crypto/encryption.js';
+import { MAX_DOCUMENT_MB, MAX_MEDIA_BYTES, MEGABYTE } from '../resources/media.js';
 import { secretSetting, setting, types } from './load.js';
 
 /** Settings that several programs share. */
@@ -62,6 +63,13 @@ export const exitWithParent = setting(
   'GWK_EXIT_WITH_PARENT',
   types.flag().default(false),
   'Exit when standard input closes. The local gateway uses it so that no program outlives its parent.',
+);
+
+/** The operator derives the temporary folder of engines from it. */
+export const mediaMaxMb = setting(
+  'GWK_MEDIA_MAX_MB',
+  types.integer(MAX_MEDIA_BYTES / MEGABYTE, MAX_DOCUMENT_MB).default(100),
+  'Largest file, in MB (1,048,576 bytes). Only documents may be larger than 64 MB. API, worker and operator must use the same value.',
 );
 
 /** Settings of the programs that use both stores: API and worker. */

@@ -233,7 +233,7 @@ export const PROBLEMS = {
   'file-too-large': {
     status: 413,
     title: 'Content too large',
-    when: 'The file is larger than 64 MB, the JSON body larger than 1 MB, or the headers larger than 16 kB.',
+    when: 'The file is larger than the gateway permits (100 MB by default), the JSON body larger than 1 MB, or the headers larger than 16 kB.',
     then: CORRECT,
   },
   'empty-file': {

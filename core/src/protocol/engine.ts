@@ -481,7 +481,7 @@ export const MediaDownload = z.object({ ...Lease, message_id: uuid() });
 export type MediaDownload = z.infer<typeof MediaDownload>;
 
 /**
- * `POST {base}/engine/media-upload?...` stores a received file of at most 64 MB, sent as the body. The inbound message
+ * `POST {base}/engine/media-upload?...` stores a received file, sent as the body. The inbound message
  * refers to it by the id in the response.
  */
 export const MediaUploadQuery = z.object({
@@ -490,7 +490,10 @@ export const MediaUploadQuery = z.object({
   /** As sent by the network. */
   mimetype: z.string().max(120).optional(),
   filename: z.string().max(255).optional(),
+  /** As stated by the sender. */
+  size: z.coerce.number().int().optional(),
 });
+export type ReceivedFileHints = Omit<z.infer<typeof MediaUploadQuery>, 'epoch' | 'holder'>;
 export interface MediaUploadResponse {
   media_id: string;
   mimetype: string;

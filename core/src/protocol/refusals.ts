@@ -10,6 +10,8 @@ export const REFUSALS = {
   gone: 404,
   /** Only for `session-write`: the session would exceed its limit. Nothing was written. */
   'session-full': 409,
+  /** Only for `media-upload`: the file is larger than the gateway permits. */
+  'too-large': 413,
   invalid: 422,
   unavailable: 503,
 } as const;

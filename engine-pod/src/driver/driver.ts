@@ -4,6 +4,7 @@ import type {
   EngineRequest,
   OpenPairing,
   MediaUploadResponse,
+  ReceivedFileHints,
   SessionEntry,
   SentMenu,
 } from '@gwk/core/protocol/engine';
@@ -267,10 +268,7 @@ export interface DriverContext {
    * Stores a received file to its end.
    * @throws errors of the source, InternalApiRefusal, InternalApiUnreachable
    */
-  storeFile: (
-    file: Readable,
-    named: { mimetype?: string; filename?: string },
-  ) => Promise<MediaUploadResponse>;
+  storeFile: (file: Readable, named: ReceivedFileHints) => Promise<MediaUploadResponse>;
   /** Resolves once stored. Only then may the driver acknowledge the receipt to the network. */
   storeReceipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored. Only then may the driver acknowledge the message or delete its journal entry. */

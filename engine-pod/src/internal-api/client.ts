@@ -7,6 +7,7 @@ import type {
   EngineRoute,
   LeaseIdentity,
   MediaUploadResponse,
+  ReceivedFileHints,
   CallBody,
   SessionEntry,
 } from '@gwk/core/protocol/engine';
@@ -181,13 +182,11 @@ export class InternalApiClient {
    * Makes one attempt, because its source cannot be read again.
    * @throws ClientClosed, InternalApiRefusal, InternalApiUnreachable
    */
-  async storeFile(
-    file: Readable,
-    named: { mimetype?: string; filename?: string },
-  ): Promise<MediaUploadResponse> {
+  async storeFile(file: Readable, { size, ...named }: ReceivedFileHints): Promise<MediaUploadResponse> {
     const { client, lease } = this.#options;
     const { epoch, holder } = lease;
-    return this.#unlessClosed(() => client.upload({ epoch: String(epoch), holder, ...named }, file));
+    const stated = { epoch: String(epoch), holder, ...named, ...(size && { size: String(size) }) };
+    return this.#unlessClosed(() => client.upload(stated, file));
   }
 
   close(): void {

@@ -59,6 +59,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       networkCa: undefined,
       sandboxNetwork: undefined,
       clientVersion: 'auto',
+      mediaMaxMb: 100,
       namespaces: undefined,
       profilesFile: undefined,
       engineInternalUrl: undefined,

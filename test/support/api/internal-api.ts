@@ -11,6 +11,7 @@ import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { openTransfers, type MediaTransfers } from '@gwk/api/media/transfers/media-transfers';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { createLogger, type Logger } from '@gwk/core/process/log';
+import { MEGABYTE } from '@gwk/core/resources/media';
 import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type {
   EngineRequest,
@@ -74,11 +75,12 @@ export const NO_ACCOUNT_LIMITS = { accountMediaBytes: 1e12, accountMediaFiles: 1
 
 /** Media files in a folder of the test. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
-  return new MediaFiles({ db, sealer, store: new FolderStore(folder), limits: NO_ACCOUNT_LIMITS });
+  const store = new FolderStore(folder);
+  return new MediaFiles({ db, sealer, store, limits: NO_ACCOUNT_LIMITS, maxBytes: 100 * MEGABYTE });
 }
 
 export const newTransfers = (clock: Clock = processClock): MediaTransfers =>
-  openTransfers({ maxDownloads: 100, maxUploads: 100 }, clock, new Registry());
+  openTransfers({ maxDownloads: 100, maxUploads: 100, mediaMaxMb: 100 }, clock, new Registry());
 
 export async function createInternalApiWorld(options: InternalApiOptions = {}): Promise<InternalApiWorld> {
   return openInternalApi(await createWorld(0), options);

@@ -85,6 +85,8 @@ export class TestApi {
       GWK_API_INTERNAL_PORT: '0',
       GWK_API_DOCS_URL: 'https://docs.example.org',
       GWK_MEDIA_FOLDER: this.mediaFolder,
+      // The smallest, so that tests of the limit send few bytes.
+      GWK_MEDIA_MAX_MB: '64',
       GWK_API_STOP_UNREADY_MS: '0',
       GWK_API_STOP_IDLE_MS: '0',
       ...this.options.settings,

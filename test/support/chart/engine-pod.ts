@@ -26,6 +26,7 @@ export function buildEngine(objects: KubeObject[], namespace: string): PodTempla
       internalUrl: 'https://gwk-internal',
       internalCa: undefined,
       logLevel: 'info',
+      mediaMaxMb: 100,
       networks: {
         sandboxNetwork: undefined,
         clientVersion: 'auto',

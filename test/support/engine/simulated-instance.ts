@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { ClaimedMessage, EngineRequest, SessionEntry } from '@gwk/core/protocol/engine';
+import type {
+  ClaimedMessage,
+  EngineRequest,
+  ReceivedFileHints,
+  SessionEntry,
+} from '@gwk/core/protocol/engine';
 import type { Notice } from '@gwk/core/protocol/notices';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
@@ -36,7 +41,7 @@ export class Rows {
   readonly receipts: Receipt[] = [];
   /** Finished files by message. */
   readonly files = new Map<string, () => Readable>();
-  readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
+  readonly kept: { bytes: Buffer; named: ReceivedFileHints }[] = [];
   readonly restrictions: (Date | null)[] = [];
   readonly names: LinkedNames[] = [];
   readonly usernames: EngineRequest<'usernames'>['people'] = [];

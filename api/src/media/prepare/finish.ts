@@ -40,6 +40,7 @@ export async function finishMedia(
   const filename = cleanFilename(given.filename ?? '') ?? source.filename;
   const type = refineType(source.mimetype, given.filename ?? null);
   const plan = planPreparation(content.type, type, findVariant(content));
+  if (source.size > findMaxBytes(content.type, deps)) throw new MediaUnavailable(TOO_LARGE);
   const mimetype = chooseMimetype(plan, type, given.mimetype ?? null);
   const { row, metadata } =
     plan === null
@@ -68,6 +69,16 @@ function findVariant({
   return audio?.voice ? 'voice' : video?.round ? 'round' : null;
 }
 
+const TOO_LARGE = 'the file is too large';
+
+/** Only documents are not decoded. */
+const findMaxBytes = (type: MessageType, { files }: Pick<FinishDeps, 'files'>): number =>
+  type === 'document' ? files.maxBytes : MAX_MEDIA_BYTES;
+
+/** Larger files have proportionally more time. */
+export const longestFetchMs = (fetchMs: number, maxBytes: number): number =>
+  Math.ceil(fetchMs * Math.max(1, maxBytes / MAX_MEDIA_BYTES));
+
 async function findUpload(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {
   const id = fromPublicId('media', publicId ?? '');
   const row = id === null ? null : await files.find(id);
@@ -84,14 +95,15 @@ async function fetchSource(
   signal: AbortSignal,
 ): Promise<MediaRow> {
   const { files, fetcher, fetchMs } = deps;
-  const limit = AbortSignal.timeout(fetchMs);
+  const maxBytes = findMaxBytes(given.type, deps);
+  const limit = AbortSignal.timeout(longestFetchMs(fetchMs, maxBytes));
   const whole = AbortSignal.any([signal, limit]);
   try {
     const accepted = ['image', 'sticker'].includes(given.type) ? ACCEPT.picture : ACCEPT.page;
-    const { body, type, name } = await fetcher.fetch(given.url!, MAX_MEDIA_BYTES, whole, accepted);
+    const { body, type, name } = await fetcher.fetch(given.url!, maxBytes, whole, accepted);
     // The host may fail before the store reads the body.
     body.on('error', () => undefined);
-    const file = await files.receive(Readable.from(readDownload(body)), MAX_MEDIA_BYTES, {
+    const file = await files.receive(Readable.from(readDownload(body)), maxBytes, {
       filename: name,
       declared: type,
     });
@@ -103,7 +115,7 @@ async function fetchSource(
     }
     return await files.keep(file, { id: newUuid(), ...owner, origin: 'unasked', filename: name });
   } catch (error) {
-    if (error instanceof FileTooLarge) throw new MediaUnavailable('the file is too large', { cause: error });
+    if (error instanceof FileTooLarge) throw new MediaUnavailable(TOO_LARGE, { cause: error });
     if (signal.aborted) throw signal.reason;
     if (limit.aborted)
       throw new MediaUnavailable('fetching the file takes too long', { temporary: true, cause: error });

@@ -13,6 +13,7 @@ import type { Acceptor } from '../../messages/send/acceptor.js';
 import type { SendNotification, SendNotifier } from '../../messages/send-notifier.js';
 import { openContent } from '../../messages/content.js';
 import { FileRefused, type ToolAnswer, type ToolJob } from '@gwk/core/decoder/jobs';
+import { longestFetchMs } from './finish.js';
 import { DecodedFiles } from './decoded-files.js';
 import { DecoderQueue } from './decoder-queue.js';
 import type { Fetcher } from './fetcher.js';
@@ -142,6 +143,32 @@ test('refuses an endless file at once', async () => {
   await until(() => results.length > 0, { what: 'the attempt ends' });
   expect(results).toEqual(['unavailable']);
   expect(await find(id)).toBeNull();
+});
+
+test('sends a document of more than 64 MB, and no picture of that size', async () => {
+  const picture = await sendFile('image', 'https://example.com/a.png');
+  const document = await sendDocument('https://example.com/a.zip');
+  // The store frees the buffers.
+  const large = () => Array.from({ length: 65 }, () => Buffer.alloc(1_048_576, 'x'));
+  const { preparer, results } = openPreparer(() => Promise.resolve(Readable.from(large())));
+  await preparer.pass();
+  await until(() => results.length === 2, { what: 'both attempts end' });
+  expect(await isPrepared(document)()).toBe(true);
+  const { contentSealed } = await world.database.messageContent.findUniqueOrThrow({
+    where: { messageId: document },
+  });
+  const content = JSON.parse(
+    openContent(world.sealer, world.instances[0]!, contentSealed),
+  ) as OutboundContent;
+  expect(content.finished?.size).toBe(65 * 1_048_576);
+  const refused = await world.database.message.findFirstOrThrow({ where: { id: picture } });
+  expect([refused.status, refused.errorMessage]).toEqual(['failed', 'the file is too large']);
+});
+
+test('gives a larger file proportionally more time', () => {
+  expect([16, 64, 100, 2_000].map((mb) => longestFetchMs(60_000, mb * 1_048_576))).toEqual([
+    60_000, 60_000, 93_750, 1_875_000,
+  ]);
 });
 
 test.each(['ECONNRESET', 'HPE_INVALID_CHUNK_SIZE', 'EPROTO', 'Z_DATA_ERROR', undefined])(

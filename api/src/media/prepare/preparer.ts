@@ -11,7 +11,7 @@ import { openContent, sealContent } from '../../messages/content.js';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { Prisma } from '../../generated/prisma/client.js';
 import type { JobResult } from '../../platform/job.js';
-import { finishMedia, type FinishDeps } from './finish.js';
+import { finishMedia, longestFetchMs, type FinishDeps } from './finish.js';
 import { buildPreview } from './preview.js';
 import { MediaUnavailable } from './rules.js';
 
@@ -40,7 +40,7 @@ export type PreparationResult = 'prepared' | 'retried' | 'unavailable';
 /** Claims are renewed every 20 s, so the messages of a stopped worker are due again within a minute. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
-/** Longest time of one attempt, waiting for a decoder included. */
+/** Longest time of one attempt, waiting for a decoder included. A large document has more. */
 const ATTEMPT_MS = 900_000;
 /** Retry delays after a temporary failure, for example a busy server. */
 const TEMPORARY_RETRIES_MS = [2_000, 10_000];
@@ -191,7 +191,7 @@ export class Preparer {
   }
 
   async #finish(content: OutboundContent, row: ClaimedPreparation): Promise<OutboundContent> {
-    const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(ATTEMPT_MS)]);
+    const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#attemptMs)]);
     if (extractMedia(content)) {
       const owner = { messageId: row.message_id, accountId: row.account_id };
       return { ...content, finished: await finishMedia(content, owner, this.#deps, signal) };
@@ -200,6 +200,11 @@ export class Preparer {
     const owner = { message: row.message_id, accountId: row.account_id };
     const preview = await buildPreview(content.text.body, { ...this.#deps, ...owner }, signal);
     return preview === null ? content : { ...content, preview };
+  }
+
+  get #attemptMs(): number {
+    const { fetchMs, files } = this.#deps;
+    return ATTEMPT_MS + longestFetchMs(fetchMs, files.maxBytes);
   }
 
   async #failed(row: ClaimedPreparation, error: unknown): Promise<void> {

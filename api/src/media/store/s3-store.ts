@@ -43,50 +43,52 @@ export class S3Store implements MediaStore {
   }
 
   /**
-   * Writes the source to a temporary file first, so that a slow upload occupies neither memory nor a connection to the bucket.
+   * Writes each part to a temporary file first, so that a slow upload occupies neither memory nor a connection to the bucket.
    * An upload is visible when it is complete; a failed one is aborted.
    */
   async write(key: string, source: AsyncIterable<Buffer>, owner = key): Promise<void> {
+    const place = this.#place(key);
     const spool = await openSpool();
+    let upload: Upload | null = null;
     try {
-      const size = await spool.fill(source);
-      if (size < PART_BYTES) await this.#sendWhole(this.#place(key), spool, size, owner);
-      else await this.#sendParts(this.#place(key), spool, size, owner);
+      for await (const bytes of cutAt(PART_BYTES, source)) {
+        await spool.append(bytes);
+        if (spool.size < PART_BYTES) continue;
+        upload ??= await this.#beginUpload(place);
+        await this.#sendPart(upload, spool, owner);
+      }
+      if (upload === null) return void (await this.#sendWhole(place, spool, owner));
+      if (spool.size > 0) await this.#sendPart(upload, spool, owner);
+      const { Parts, ...named } = upload;
+      await this.#client.send(new CompleteMultipartUploadCommand({ ...named, MultipartUpload: { Parts } }));
+    } catch (error) {
+      // If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md).
+      if (upload !== null)
+        await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
+      throw error;
     } finally {
       await spool.close();
     }
   }
 
-  #sendWhole(place: Place, spool: Spool, size: number, owner: string): Promise<unknown> {
+  #sendWhole(place: Place, spool: Spool, owner: string): Promise<unknown> {
     return this.#buffers.use(owner, async (buffer) =>
-      this.#client.send(new PutObjectCommand({ ...place, Body: await spool.read(buffer, 0, size) })),
+      this.#client.send(new PutObjectCommand({ ...place, Body: await spool.take(buffer) })),
     );
   }
 
   /** One part at a time, because the SDK's uploader holds several copies of each part. */
-  async #sendParts(place: Place, spool: Spool, size: number, owner: string): Promise<void> {
-    const upload = await this.#beginUpload(place);
-    const Parts: CompletedPart[] = [];
-    try {
-      for (let at = 0; at < size; at += PART_BYTES) {
-        const PartNumber = Parts.length + 1;
-        const { ETag } = await this.#buffers.use(owner, async (buffer) => {
-          const Body = await spool.read(buffer, at, Math.min(PART_BYTES, size - at));
-          return this.#client.send(new UploadPartCommand({ ...upload, PartNumber, Body }));
-        });
-        Parts.push({ PartNumber, ETag });
-      }
-      await this.#client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
-    } catch (error) {
-      // If the abort fails too, the bucket's rule for incomplete uploads deletes it (docs/media.md).
-      await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
-      throw error;
-    }
+  async #sendPart({ Parts, ...upload }: Upload, spool: Spool, owner: string): Promise<void> {
+    const PartNumber = Parts.length + 1;
+    const { ETag } = await this.#buffers.use(owner, async (buffer) =>
+      this.#client.send(new UploadPartCommand({ ...upload, PartNumber, Body: await spool.take(buffer) })),
+    );
+    Parts.push({ PartNumber, ETag });
   }
 
-  async #beginUpload(place: Place): Promise<Place & { UploadId: string }> {
+  async #beginUpload(place: Place): Promise<Upload> {
     const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(place));
-    return { ...place, UploadId: UploadId! };
+    return { ...place, UploadId: UploadId!, Parts: [] };
   }
 
   /** The SDK repeats a read that fails, because it knows the errors, clock skew and when to try again. */
@@ -127,9 +129,27 @@ export class S3Store implements MediaStore {
   }
 }
 
+/** Cuts the buffers of a source at multiples of `size`. */
+async function* cutAt(size: number, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = size;
+  for await (const bytes of source) {
+    for (let at = 0; at < bytes.length;) {
+      const piece = bytes.subarray(at, at + left);
+      yield piece;
+      at += piece.length;
+      left = left === piece.length ? size : left - piece.length;
+    }
+  }
+}
+
 interface Place {
   Bucket: string;
   Key: string;
+}
+
+interface Upload extends Place {
+  UploadId: string;
+  Parts: CompletedPart[];
 }
 
 /** Clients of identity services, which the SDK creates for credentials, share its connections and its proxy. */

@@ -11,24 +11,30 @@ export async function openSpool(): Promise<Spool> {
   return new Spool(file);
 }
 
-/** A temporary file for encrypted bytes on their way to a bucket. */
+/** A temporary file for a part of encrypted bytes on their way to a bucket. */
 export class Spool {
+  size = 0;
+
   constructor(private readonly file: FileHandle) {}
 
-  /** Writes the source to its end. @returns the number of bytes */
-  async fill(source: AsyncIterable<Buffer>): Promise<number> {
-    await this.file.writeFile(source);
-    return (await this.file.stat()).size;
+  async append(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const { bytesWritten } = await this.file.write(bytes, at, bytes.length - at, this.size);
+      at += bytesWritten;
+      this.size += bytesWritten;
+    }
   }
 
-  /** Reads into the buffer. @returns the part of the buffer that holds the bytes */
-  async read(buffer: Buffer, position: number, length: number): Promise<Buffer> {
-    for (let read = 0; read < length;) {
-      const { bytesRead } = await this.file.read(buffer, read, length - read, position + read);
+  /** Moves its content into the buffer. The next part overwrites the file. @returns the part of the buffer that holds it */
+  async take(buffer: Buffer): Promise<Buffer> {
+    const { size } = this;
+    for (let read = 0; read < size;) {
+      const { bytesRead } = await this.file.read(buffer, read, size - read, read);
       if (bytesRead === 0) throw new Error('a temporary file is shorter than it was written');
       read += bytesRead;
     }
-    return buffer.subarray(0, length);
+    this.size = 0;
+    return buffer.subarray(0, size);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import { MEGABYTE } from '@gwk/core/resources/media';
 import { ManualClock } from '@gwk/test/support/clock';
 import { decideBounds } from './media-transfers.js';
 import { Transfers, type Bounds, type Subjects, type TransferLimited } from './transfers.js';
@@ -99,8 +99,11 @@ test('no timer runs without transfers', () => {
   expect(clock.count(1_000)).toBe(0);
 });
 
-test.each([100, 1_000])('with %i transfers, one file, address or account leaves most to others', (max) => {
-  const { download, upload } = decideBounds(max, max);
+test.each([
+  [100, 100],
+  [1_000, 2_000],
+])('with %i transfers of %i MB, one file, address or account leaves most to others', (max, mediaMaxMb) => {
+  const { download, upload } = decideBounds({ maxDownloads: max, maxUploads: max, mediaMaxMb });
   for (const bounds of [download, upload]) {
     for (const [subject, { transfers }] of Object.entries(bounds)) {
       // A video player requests several ranges at once.
@@ -109,5 +112,5 @@ test.each([100, 1_000])('with %i transfers, one file, address or account leaves 
     }
   }
   expect(upload.account!.bytes).toBeLessThanOrEqual(upload.process!.bytes! / 4);
-  expect(upload.account!.bytes).toBeGreaterThanOrEqual(MAX_MEDIA_BYTES);
+  expect(upload.account!.bytes).toBeGreaterThanOrEqual(2 * mediaMaxMb * MEGABYTE);
 });

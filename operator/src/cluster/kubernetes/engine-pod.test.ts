@@ -12,6 +12,7 @@ const settings = {
   internalUrl: 'https://api:8081',
   internalCa: undefined,
   logLevel: 'info',
+  mediaMaxMb: 100,
   networks: {
     networkUrl: undefined,
     networkRoot: undefined,
@@ -211,6 +212,11 @@ test('takes account, DNS settings and host names from the profile', () => {
     ...own,
     automountServiceAccountToken: false,
   });
+});
+
+test('has space on disk for the largest file', () => {
+  const { volumes } = buildPod(plan, profile(), { ...settings, mediaMaxMb: 2_000 }).spec!;
+  expect(volumes).toContainEqual({ name: 'tmp', emptyDir: { sizeLimit: '3024Mi' } });
 });
 
 test('mounts the address of a proxy from its Secret, and does not contain it', () => {

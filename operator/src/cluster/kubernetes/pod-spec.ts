@@ -15,6 +15,8 @@ export interface EngineSettings {
   /** Certificate authority (PEM) that engines trust. */
   internalCa: string | undefined;
   logLevel: string;
+  /** Size of the largest file. */
+  mediaMaxMb: number;
   networks: EngineNetworks;
 }
 
@@ -75,7 +77,8 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
       containers: [buildContainer(plan, profile, settings)],
       volumes: [
         { name: 'credentials', secret: { secretName: plan.name, defaultMode: 0o440 } },
-        { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
+        // Large files one after the other, and small ones.
+        { name: 'tmp', emptyDir: { sizeLimit: `${settings.mediaMaxMb + 1_024}Mi` } },
         ...buildProxyVolumes(profile),
       ],
     },

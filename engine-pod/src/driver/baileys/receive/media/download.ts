@@ -34,8 +34,6 @@ export type AttemptFailure =
   /** Refused for good by the API, or because of the path it states. */
   | 'refused';
 
-export const MAX_BYTES = 67_108_864;
-
 /** Facts from the message about its file. */
 export function describeFile(file: FileDescription): ReturnType<typeof describeHints> & { size?: number } {
   const size = Number(file.fileLength ?? 0);
@@ -87,7 +85,7 @@ export async function downloadFile({
     if (!ok) return classifyStatus(status);
     bytes.on('data', () => idleTimer.refresh());
     bytes.on('error', (error) => decryption.fail(classifyError(error)));
-    const { media_id } = await storeFile(bytes.pipe(decryption), describeHints(file));
+    const { media_id } = await storeFile(bytes.pipe(decryption), describeFile(file));
     return { media_id };
   } catch (error) {
     return decryption.failure ?? classifyError(error);
@@ -105,7 +103,7 @@ export const classifyStatus = (status: number): AttemptFailure =>
   EXPIRED_STATUSES.has(status) ? 'expired' : 'host_unavailable';
 
 export function classifyError(error: unknown): AttemptFailure {
-  if (error instanceof InternalApiRefusal) return 'refused';
+  if (error instanceof InternalApiRefusal) return error.refusal === 'too-large' ? 'too_large' : 'refused';
   if (error instanceof InternalApiUnreachable) return 'api_unavailable';
   // Retried for longer than a host that is unavailable.
   if (isMachineFault(error)) return 'no_connection';
@@ -117,7 +115,7 @@ export function classifyError(error: unknown): AttemptFailure {
 const BLOCK = 16;
 
 /**
- * Decrypts a file and fails when its hash or its size breaks the limits. AES-256-CBC without the trailing ten-byte
+ * Decrypts a file and fails when its hash is wrong or it is empty. The API limits its size. AES-256-CBC without the trailing ten-byte
  * signature, which is no whole block: the file is verified by the hash in the message instead.
  */
 class FileDecryption extends Transform {
@@ -147,8 +145,7 @@ class FileDecryption extends Transform {
     const whole = sealed.length - (sealed.length % BLOCK);
     this.#rest = sealed.subarray(whole);
     this.#pass(this.#cipher.update(sealed.subarray(0, whole)));
-    if (this.#size > MAX_BYTES) this.fail('too_large');
-    else done();
+    done();
   }
 
   override _flush(done: TransformCallback): void {

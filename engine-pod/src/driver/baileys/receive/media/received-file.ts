@@ -7,13 +7,7 @@ import type { DriverContext } from '../../../driver.js';
 import type { NetworkConnection } from '../../connection/network-connection.js';
 import type { NetworkRoute } from '../../connection/network-route.js';
 import type { Envelope } from '../normalise/envelope.js';
-import {
-  describeFile,
-  downloadFile,
-  MAX_BYTES,
-  type FileDescription,
-  type AttemptFailure,
-} from './download.js';
+import { describeFile, downloadFile, type FileDescription, type AttemptFailure } from './download.js';
 
 type InboundMedia = NonNullable<InboundMessage['media']>;
 
@@ -73,7 +67,6 @@ export async function storeReceivedFile(
   const { file, type } = attachment;
   const known = describeFile(file);
   if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable', ...known };
-  if (known.size !== undefined && known.size > MAX_BYTES) return { error: 'too_large', ...known };
   const result = await downloadWithRetries(attachment, envelope, source);
   if (typeof result === 'string') return { error: result, ...known };
   return {
