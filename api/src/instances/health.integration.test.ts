@@ -152,6 +152,20 @@ test('counts lost connections but not orderly ends, and recent bans', async () =
   });
 });
 
+test('does not count what happened to the former account of the instance', async () => {
+  const otherAccountAt = ago(DAY);
+  await addMessages(30, { status: 'failed', errorCode: 'wa_error' });
+  await addMessages(10, { status: 'read', at: ago(2 * HOUR) });
+  const since = ago(25 * HOUR);
+  const ban = { id: newUuid(), instanceId: instance, state: 'banned', since, endedAt: since };
+  await api.db.instanceState.create({ data: ban });
+  const before = await factors();
+  expect(before).toMatchObject({ failure_ratio: { value: 0.75 }, restrictions: { value: 1 } });
+  await api.db.instance.update({ where: { id: instance }, data: { otherAccountAt } });
+  const after = await factors();
+  expect(after).toMatchObject({ failure_ratio: { value: null, penalty: 0 }, restrictions: { value: 0 } });
+});
+
 test('banned: score 0, high risk and a recommendation', async () => {
   await api.db.instance.update({ where: { id: instance }, data: { state: 'banned' } });
   const body = await health();

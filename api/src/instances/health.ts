@@ -63,7 +63,7 @@ async function gatherHealthFacts(services: Services, instance: Instance): Promis
   const { db } = services;
   const now = new Date();
   const [messages, contacts, lately, policy] = await Promise.all([
-    countMessages(db, instance.id, now),
+    countMessages(db, instance, now),
     countContacts(db, instance.id),
     countLately(db, instance, now),
     readPolicy(services, instance, now),
@@ -81,8 +81,13 @@ async function gatherHealthFacts(services: Services, instance: Instance): Promis
   };
 }
 
-async function countMessages(db: Database, instanceId: string, now: Date): Promise<Counted> {
-  const since = lowestUuidAt(now.getTime() - 7 * DAY_MS);
+/** Days ago, or when the present WhatsApp account was linked: the former one has another number. */
+const findStart = ({ otherAccountAt }: Instance, now: Date, days: number): number =>
+  Math.max(now.getTime() - days * DAY_MS, otherAccountAt?.getTime() ?? 0);
+
+async function countMessages(db: Database, instance: Instance, now: Date): Promise<Counted> {
+  const { id: instanceId } = instance;
+  const since = lowestUuidAt(findStart(instance, now, 7));
   const [row] = await db.$queryRaw<Counted[]>`
     WITH lately AS MATERIALIZED (
       SELECT status, error_code, sent_at, delivered_at, conversation_id FROM messages
@@ -113,8 +118,9 @@ async function countContacts(db: Database, instanceId: string): Promise<Contacte
   return row!;
 }
 
-async function countLately(db: Database, { id, accountId }: Instance, now: Date): Promise<Lately> {
-  const since = lowestUuidAt(now.getTime() - 7 * DAY_MS);
+async function countLately(db: Database, instance: Instance, now: Date): Promise<Lately> {
+  const { id, accountId } = instance;
+  const since = lowestUuidAt(findStart(instance, now, 7));
   const [row] = await db.$queryRaw<Lately[]>`
     SELECT
       (SELECT count(*) FROM opt_outs WHERE account_id = ${accountId}::uuid AND id >= ${since}::uuid
@@ -122,6 +128,6 @@ async function countLately(db: Database, { id, accountId }: Instance, now: Date)
       count(*) FILTER (WHERE state = 'disconnected' AND since > now() - interval '24 hours'
         AND coalesce(reason, '') <> ALL (${ORDERLY_ENDS}))::integer AS "reconnections",
       count(*) FILTER (WHERE state = 'banned')::integer AS "bans"
-    FROM instance_states WHERE instance_id = ${id}::uuid AND since > now() - interval '30 days'`;
+    FROM instance_states WHERE instance_id = ${id}::uuid AND since > ${new Date(findStart(instance, now, 30))}::timestamptz`;
   return row!;
 }
