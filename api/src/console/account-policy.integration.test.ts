@@ -49,6 +49,27 @@ test('a number without an own value gets that of the account', async () => {
   expect(reset.body.menu_ttl_hours).toBe(48);
 });
 
+test('a change is answered once the engines of the account have it', async () => {
+  const client = await api.clientOf(account);
+  const foreign = await api.clientOf(await api.account());
+  const calls: [number, boolean | undefined][] = [];
+  for (const [index, caller] of [client, client, foreign].entries()) {
+    const created = await caller.call<{ id: string }>('POST', '/v1/instances', {
+      body: { name: `n${index}` },
+    });
+    const engine = await api.engine(created.body.id);
+    engine.handlers.renew = async () => {
+      const { reject_calls } = await engine.call('renew', { connected: false });
+      calls.push([index, reject_calls]);
+    };
+  }
+  await change({ reject_calls: { enabled: true } });
+  expect(calls.toSorted()).toEqual([
+    [0, true],
+    [1, true],
+  ]);
+});
+
 test('notes a change in the audit log, without the text for callers', async () => {
   await change({ reject_calls: { enabled: true, text: 'Escreva.' } });
   await change({ reject_calls: { enabled: true, text: 'Escreva.' } });

@@ -6,6 +6,7 @@ import type { Account, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch, formatEtag } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import type { Services } from '../http/services.js';
+import { renewTerms } from '../engine-commands/ask-engine.js';
 import { lockAccountByName } from '../instances/projection.js';
 
 const PATH = '/console/api/account/policy';
@@ -32,7 +33,7 @@ const updateAccountPolicy = operation({
   path: PATH,
   summary: 'Replace the policy overrides of the account',
   description:
-    'They hold for all numbers that do not override them, within 2 s on every replica. An empty object or null removes them.',
+    'They hold for all numbers that do not override them, within 2 s on every replica, and in the engines at once. An empty object or null removes them.',
   scope: null,
   person: 'account:write',
   unrestricted: true,
@@ -53,6 +54,7 @@ const updateAccountPolicy = operation({
       await audit(tx, byCaller(caller, 'policy.set', id, { policy: describePolicy(policy) }));
       return tx.account.update({ where: { id }, data: { policy, policyVersion: { increment: 1 } } });
     });
+    await renewTerms(services, { accountId: id });
     return answer(row, services);
   },
 });

@@ -1,6 +1,7 @@
 import type { CommandName, CommandReply } from '@gwk/core/protocol/commands';
 import { Problem } from '@gwk/core/problems/problems';
 import { LiveStatus } from '../resources/instance.js';
+import type { Database } from '../database/database.js';
 import type { Instance, InstanceLease } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 
@@ -47,6 +48,24 @@ export async function askEngine(
   const reply = await readReply(services, row, { name, args, timeoutMs: DEADLINES[name] });
   if (!reply?.ok) throw unavailable();
   return reply.result;
+}
+
+const RECEIVE_MS = 2_000;
+
+/**
+ * Lets engines renew the terms of their leases, because a policy has changed. One that misses the command gets them with
+ * its next renewal.
+ */
+export async function renewTerms(
+  { db, live }: { db: Database; live: Pick<Services['live'], 'ask'> },
+  instances: { id: string } | { accountId: string },
+): Promise<void> {
+  const lease = { holder: { not: null }, expiresAt: { gte: new Date() } };
+  const rows = await db.instance.findMany({
+    where: { ...instances, deletedAt: null, lease },
+    select: { id: true, commandKeySealed: true },
+  });
+  await Promise.all(rows.map((row) => live.ask(row, 'renew', {}, RECEIVE_MS)));
 }
 
 interface Question {

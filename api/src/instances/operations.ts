@@ -12,7 +12,7 @@ import type { PageRange } from '../database/keyset-pages.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance, updateInstance } from './desired.js';
 import { findInstance } from '../accounts/find-instance.js';
-import { hasEngine, liveStatus } from '../engine-commands/ask-engine.js';
+import { liveStatus, renewTerms } from '../engine-commands/ask-engine.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
 import { instanceOut } from './view.js';
@@ -21,8 +21,6 @@ import { instanceOut } from './view.js';
 const CANCEL_MS = 2_000;
 /** Time limit of a deletion: canceling, unlinking the device by the engine, and deleting the resource. */
 const DELETE_MS = 12_000;
-/** Time for a running engine to receive a change. */
-const RECEIVE_MS = 2_000;
 
 const shown = (status: number, row: Instance): Answer => ({
   status,
@@ -116,9 +114,7 @@ export const instanceOperations = [
       const { name, interactive_mode: mode, on_other_account: onOtherAccount } = body;
       const change = { id, name, mode, onOtherAccount, policy, ifMatch };
       const row = await updateInstance(services, caller, change);
-      // An engine that misses the command gets the new values with its next renewal.
-      if ((policy || onOtherAccount) && (await hasEngine(services, id)))
-        await services.live.ask(row, 'renew', {}, RECEIVE_MS);
+      if (policy || onOtherAccount) await renewTerms(services, { id });
       return shown(200, row);
     },
   }),

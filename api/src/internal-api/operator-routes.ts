@@ -13,6 +13,7 @@ import type { z } from 'zod';
 import { audit } from '../accounts/audit-log.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { findConsoleUrl, makeConsoleUrl } from '../http/console-url.js';
+import { renewTerms } from '../engine-commands/ask-engine.js';
 import { ANSWER_MS, openSession, type Asked } from '../instances/pairing/open.js';
 import { isOpen } from '../instances/pairing/view.js';
 import { readPairings, type PairingState } from '../instances/pairing/watch.js';
@@ -46,7 +47,7 @@ export function operatorHandlers(deps: InternalDeps, services: InternalServices)
 }
 
 async function project(deps: InternalDeps, resource: InstanceResource): Promise<Projection> {
-  const { database } = deps;
+  const { database, live, log } = deps;
   const result = await database.$transaction((tx) => projectResource(tx, deps, resource));
   const facts = result.id === null ? undefined : await readFacts(database, result.id);
   if (result.do === 'reject') {
@@ -55,6 +56,10 @@ async function project(deps: InternalDeps, resource: InstanceResource): Promise<
   }
   // Deleted between the two statements; the next reconcile sees it.
   if (!facts) throw new RefusalError('gone');
+  if (result.do === 'update')
+    renewTerms({ db: database, live }, { id: result.id }).catch((err: unknown) =>
+      log.warn({ err, instance: result.id }, 'the engine gets a changed resource with its next renewal'),
+    );
   return { accepted: true, facts };
 }
 
