@@ -295,7 +295,8 @@ describe('its lease', () => {
     await until('a renewal is under way', () => renewals() === before + 2);
     api.fault = () => 'answer';
     answer();
-    await until('it has renewed again', () => renewals() === before + 3);
+    // A command that arrives after the answer causes one more.
+    await until('it has renewed again', () => renewals() >= before + 3);
     await Promise.all(asked);
   });
 });
