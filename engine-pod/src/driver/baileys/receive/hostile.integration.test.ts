@@ -53,15 +53,16 @@ const bring = (stanza: Node): void => deliver(companion(), stanza);
 let ids = 0;
 const newId = (): string => `3EB0HOSTILE${++ids}`;
 
-/** A message from Eve with these bytes as content. */
-async function brings(bytes: Buffer, { padded = true } = {}): Promise<string> {
-  const { phone } = world().people.need(eve.number);
+/** A message from Eve, or from the own phone to its devices, with these bytes as content. */
+async function brings(bytes: Buffer, { padded = true, isPeer = false } = {}): Promise<string> {
+  const sender = isPeer ? stage.phone : eve;
+  const { phone } = world().people.need(sender.number);
   const address = { user: companion().account.lid, device: companion().id };
   const id = newId();
   await phone.do(async () => {
     const plain = padded ? Buffer.concat([bytes, Buffer.from([1])]) : bytes;
     const encrypted = await phone.signal.encryptBytes(address, plain);
-    const attributes = { id, from: eve.lidJid, sender_pn: eve.jid, addressing_mode: 'lid', notify: 'Eve', t: seconds(), type: 'text' }; // prettier-ignore
+    const attributes = { id, from: sender.lidJid, sender_pn: sender.jid, ...(isPeer && { category: 'peer' }), addressing_mode: 'lid', notify: 'Eve', t: seconds(), type: 'text' }; // prettier-ignore
     bring(node('message', attributes, [node('enc', { v: '2', type: encrypted.type }, encrypted.bytes)]));
   });
   return id;
@@ -121,6 +122,23 @@ test.each([
   const id = await brings(bytes());
   await dealtWith(id);
   await until('the journal is empty', () => stage.number.rows.of('journal').length === 0 || undefined);
+});
+
+test.each([
+  ['quotes, 20,000 deep', () => nested(20_000, QUOTED)],
+  ['no message at all', () => randomBytes(5_000)],
+  ['a length beyond the end', () => Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x41])],
+])('%s: a message that cannot be decoded is reported with its id, place and sender', async (_, bytes) => {
+  const reported = await stage.number.gets(await brings(bytes()));
+  expect(reported).toMatchObject({
+    ...{ chat: eve.lidJid, from: eve.lidJid, alt: eve.jid, from_name: 'Eve' },
+    ...{ type: 'other', kind: 'unknown', text: null },
+  });
+});
+
+test('a message between own devices that cannot be decoded is counted', async () => {
+  await brings(randomBytes(5_000), { isPeer: true });
+  await until('it is counted', () => stage.number.rows.ignored.includes('undecodable') || undefined);
 });
 
 test.each<[string, NonNullable<Parameters<NumberStage['ana']['writes']>[1]>['options']]>([

@@ -145,6 +145,38 @@ test.each([
   expect(message).not.toHaveProperty('location');
 });
 
+test('a message that the API refuses in every form is counted, and later ones arrive', async () => {
+  const { ana, number, phone } = stage;
+  number.rows.before = (what) => {
+    if (what === 'inbound') throw new InternalApiRefusal('invalid', null);
+  };
+  await ana.writes('refused', { to: phone.number });
+  await until('it is counted', () => number.rows.ignored.includes('refused') || undefined);
+  number.rows.before = () => undefined;
+  await ana.writes('after it', { to: phone.number });
+  await number.text('after it');
+  expect(number.rows.inbound.some(({ text }) => text === 'refused')).toBe(false);
+});
+
+test('a message whose content cannot be parsed is reported as unknown', async () => {
+  const { ana, number, phone } = stage;
+  const find = jest.spyOn(number.rows.pollSecrets, 'get').mockImplementation(() => {
+    throw new RangeError('too deep');
+  });
+  const junk = {
+    encPayload: Buffer.alloc(40).toString('base64'),
+    encIv: Buffer.alloc(12).toString('base64'),
+  };
+  const pollCreationMessageKey = { remoteJid: ana.jid, id: '3EB0UNPARSED' };
+  const content = { pollUpdateMessage: { pollCreationMessageKey, vote: junk } };
+  const id = await ana.writes(content, { to: phone.number });
+  expect(await number.gets(id)).toMatchObject({
+    ...{ chat: ana.lidJid, from: ana.lidJid, from_name: 'Ana' },
+    ...{ type: 'other', kind: 'unknown', text: null },
+  });
+  find.mockRestore();
+});
+
 test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });
