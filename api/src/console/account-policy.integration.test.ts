@@ -61,6 +61,7 @@ test('a change is answered once the engines of the account have it', async () =>
     engine.handlers.renew = async () => {
       const { reject_calls } = await engine.call('renew', { connected: false });
       calls.push([index, reject_calls]);
+      return {};
     };
   }
   await change({ reject_calls: { enabled: true } });

@@ -1,5 +1,6 @@
 import { FAILURE_TEXTS } from '@gwk/core/states';
 import { fromPublicId } from '@gwk/core/ids/ids';
+import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { InstanceOut } from '../../resources/instance.js';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { sharedApi } from '@gwk/test/support/api/open-api';
@@ -69,6 +70,44 @@ test.each(each)('%s: returns 503 with Retry-After at once without an engine', as
   ask.mockRestore();
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   expect((await client.call<MessageOut>('GET', `/v1/messages/${id}`)).body.status).toBe('sent');
+});
+
+test('a message written on the phone is listed, reacted to, edited and deleted as the own one', async () => {
+  const { body } = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'two' } });
+  const engine = await api.engine(body.id);
+  await engine.connect();
+  const chat = '5511987654321@s.whatsapp.net';
+  const written: InboundMessage = {
+    ...{
+      wa_message_id: '3EB0PHONE',
+      chat,
+      from: '5511900000000@s.whatsapp.net',
+      from_name: null,
+      from_me: true,
+    },
+    ...{ at: new Date().toISOString(), type: 'text', text: 'oi', quoted_wa_message_id: null },
+  };
+  await engine.call('inbound', { messages: [written] });
+  const list = async (query: string) =>
+    (await client.call<{ data: MessageOut[] }>('GET', `/v1/messages?instance_id=${body.id}${query}`)).body
+      .data;
+  const [message] = await list('&status=sent&to=5511987654321');
+  expect(message).toMatchObject({ status: 'sent', type: 'text' });
+  expect(await list('&status=read')).toEqual([]);
+  const asked: [string, unknown][] = [];
+  for (const name of ['react', 'edit', 'delete'] as const)
+    engine.handlers[name] = ({ message: named }: Record<string, unknown>) => ({
+      count: asked.push([name, named]),
+    });
+  const { id } = message!;
+  const answers = [await react(id), await edit(id), await remove(id)];
+  expect(answers.map(({ status }) => status)).toEqual([204, 200, 204]);
+  const own = { chat, from_me: true, wa_message_id: '3EB0PHONE' };
+  expect(asked).toMatchObject([
+    ['react', own],
+    ['edit', own],
+    ['delete', own],
+  ]);
 });
 
 /** A received message; with a participant in a group. */
