@@ -1,12 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { MAX_MEDIA_BYTES, type MediaOut } from '@gwk/core/resources/media';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
+import { openInstanceStage, type InstanceStage } from '../support/instance/stage.js';
 import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
 import { residentMemory } from '../support/processes.js';
 import { report } from '../support/gateway/check-traffic.js';
-import { pause } from '../support/wait.js';
+import { pause, realTime, until } from '../support/wait.js';
 
 /** Runs on real API processes with both media stores. */
 const MEGABYTE = 1024 * 1024;
@@ -60,6 +64,86 @@ function upload(
     more();
   });
 }
+
+/** Samples the resident memory of programs while the work runs. @returns their growth in MB */
+async function measureGrowth(
+  programs: Record<string, number>,
+  work: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const named = Object.entries(programs).map(([name, pid]) => ({ name, pid, before: residentMemory(pid) }));
+  const most = new Map(named.map(({ pid, before }) => [pid, before]));
+  const watch = setInterval(() => {
+    for (const { pid } of named) most.set(pid, Math.max(most.get(pid)!, residentMemory(pid)));
+  }, SAMPLE_MS);
+  try {
+    await work();
+  } finally {
+    clearInterval(watch);
+  }
+  const growth = ({ pid, before }: (typeof named)[number]) => (most.get(pid)! - before) / MEGABYTE;
+  return Object.fromEntries(named.map((one) => [one.name, Number(growth(one).toFixed(1))]));
+}
+
+describe('a large document', () => {
+  // Worker and engine grow by up to 60 MB, whatever the size: V8 frees streamed buffers after about 64 MB.
+  const MB = 160;
+  let stage: InstanceStage;
+  const block = randomBytes(MEGABYTE);
+  const host = createServer((call, response) => {
+    const mb = Number(call.url!.slice(1));
+    response.setHeader('content-length', mb * MEGABYTE);
+    Readable.from(Array.from({ length: mb }, () => block)).pipe(response);
+  });
+  beforeAll(async () => {
+    const largest = { GWK_MEDIA_MAX_MB: '2000' };
+    const settings = { api: largest, worker: largest };
+    stage = await openInstanceStage('large', { gateway: { settings } });
+    await once(host.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterAll(async () => {
+    host.close();
+    await stage?.close();
+  });
+
+  /** The number sends it, and the person sends it back. */
+  async function sendAndReceive(mb: number): Promise<void> {
+    const { customer, contacts, phone, id } = stage;
+    const [ana] = contacts;
+    const url = `http://127.0.0.1:${(host.address() as AddressInfo).port}/${mb}`;
+    const document = { media: { url }, caption: `${mb} MB` };
+    const body = { instance_id: id, to: ana!.number, type: 'document', document };
+    await customer.client.expect(202, 'POST', '/v1/messages', { body });
+    const { documentMessage } = (await ana!.receives({ text: document.caption, limitMs: realTime(120_000) }))
+      .message!;
+    await ana!.writes({ documentMessage }, { to: phone.number });
+    const received = async () => {
+      const events = await customer.client.events({ type: 'message.received' });
+      return events.map(({ data }) => (data as { media?: { size?: number; error?: string } }).media);
+    };
+    await until(async () => (await received()).some((media) => media?.size === mb * MEGABYTE), {
+      what: `the file of ${mb} MB is stored`,
+    });
+  }
+
+  test('needs less memory than its half in the API, the worker and the engine', async () => {
+    const { gateway } = stage;
+    const programs = {
+      API: gateway.apis[0]!.pid!,
+      worker: gateway.workers[0]!.pid!,
+      engine: (await gateway.engine()).pid,
+    };
+    for (const mb of [7, 8, 9]) await sendAndReceive(mb);
+    const small = await measureGrowth(programs, () => sendAndReceive(10));
+    const began = performance.now();
+    const large = await measureGrowth(programs, () => sendAndReceive(MB));
+    report(`a document of ${MB} MB, sent by URL and received`, {
+      'grew by at most, MB': JSON.stringify(large),
+      'a document of 10 MB, MB': JSON.stringify(small),
+      'took, s': Number(((performance.now() - began) / 1000).toFixed(1)),
+    });
+    for (const growth of Object.values(large)) expect(growth).toBeLessThan(MB / 2);
+  });
+});
 
 describe('with a folder', () => testMemory('a folder'));
 if (hasObjectStore) describe('with a bucket', () => testMemory('a bucket'));

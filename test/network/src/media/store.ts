@@ -10,7 +10,7 @@ export interface StoredFile {
   uploadedBy: 'client' | 'phone';
 }
 
-const LONGEST_UPLOAD = 128 * 1024 * 1024;
+const LONGEST_UPLOAD = 2_100 * 1024 * 1024;
 const PREFIX = '/v/t62/';
 
 /** The media hosts: encrypted files by path, served over TLS. */
