@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
+import { ManualClock } from '@gwk/test/support/clock';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/simulated-instance';
 import { classifyError, classifyStatus } from './download.js';
-import { decideMediaError, type DownloadFailure } from './received-file.js';
+import { decideMediaError, storeReceivedFile, type DownloadFailure } from './received-file.js';
 
 let stage: NumberStage;
 beforeAll(async () => {
@@ -283,6 +285,26 @@ test.each<[string, DownloadFailure, number, string | null]>([
   ['a file that the phone lacks is expired', 'phone_lacks_file', 0, 'expired'],
 ])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
   expect(decideMediaError(trouble, spentMs)).toBe(expected);
+});
+
+test('a file that breaks off after 20 minutes is requested again', async () => {
+  const clock = new ManualClock();
+  const bytes = new Uint8Array(32);
+  const documentMessage = { directPath: '/a', mediaKey: bytes, fileSha256: bytes };
+  let attempts = 0;
+  const stored = storeReceivedFile({ content: { message: { documentMessage } } } as never, {
+    findConnection: () => ({ media: { findDownloadHost: () => Promise.resolve('a.example') } }) as never,
+    route: { get: () => Promise.resolve({ ok: true, status: 200, body: new PassThrough() }) } as never,
+    storeFile: async () => {
+      if (++attempts > 1) return { media_id: 'stored' } as never;
+      clock.advanceSilently(1_200_000);
+      throw new Error('broken off');
+    },
+    signal: new AbortController().signal,
+    clock,
+  });
+  await until('it is stored', () => (clock.skip(15_000), attempts > 1) || undefined);
+  expect(await stored).toEqual({ media_id: 'stored' });
 });
 
 test.each([

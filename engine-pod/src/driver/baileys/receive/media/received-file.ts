@@ -84,7 +84,7 @@ async function downloadWithRetries(
   source: FileSource,
 ): Promise<{ media_id: string } | MediaError> {
   const { clock = unrefClock } = source;
-  const began = clock.now();
+  let failedAt: number | undefined;
   let reuploads = 0;
   for (let attempt = 1; ; attempt++) {
     const connection = source.findConnection();
@@ -101,7 +101,9 @@ async function downloadWithRetries(
       if (++reuploads > MAX_REUPLOADS) return 'expired';
       continue;
     }
-    const spentMs = clock.now() - began;
+    // A large file may have taken longer than the limit until it broke off.
+    failedAt ??= clock.now();
+    const spentMs = clock.now() - failedAt;
     const error = decideMediaError(failure, source.signal.aborted ? Infinity : spentMs);
     if (error !== null) return error;
     await waitOnClock(clock, backoffDelay(RETRY, attempt), source.signal);
