@@ -100,7 +100,7 @@ export const workerSettings = {
   mediaFetchMs: setting(
     'GWK_WORKER_MEDIA_FETCH_MS',
     types.integer(100, 600_000).default(60_000),
-    'Timeout for fetching one file (milliseconds).',
+    'Timeout for fetching one file (milliseconds). Documents have more if GWK_MEDIA_MAX_MB exceeds 64, in proportion.',
   ),
   mediaDecodeMs: setting(
     'GWK_WORKER_MEDIA_DECODE_MS',
