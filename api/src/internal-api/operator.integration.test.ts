@@ -1,7 +1,13 @@
 import { newUuid, toPublicId } from '@gwk/core/ids/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { projectResource } from '../instances/projection.js';
-import { sharedInternalApi, readRefusal, type InternalApiWorld } from '@gwk/test/support/api/internal-api';
+import {
+  NO_LIVE_ENGINES,
+  sharedInternalApi,
+  readRefusal,
+  type InternalApiWorld,
+} from '@gwk/test/support/api/internal-api';
+import { until } from '@gwk/test/support/wait';
 
 let internalApi: InternalApiWorld;
 beforeAll(async () => {
@@ -125,6 +131,20 @@ describe('of a suspended account', () => {
     await suspend(null);
     expect(await pair({ method: 'qr', phone: null })).toMatchObject({ open: true, error: null });
   });
+});
+
+test('a changed resource lets its engine renew at once', async () => {
+  const ask = jest.spyOn(NO_LIVE_ENGINES, 'ask');
+  const given = resource('changed');
+  const { id } = await project(given);
+  const { metadata } = given;
+  await project({ ...given, metadata: { ...metadata, generation: 2 } });
+  await (await internalApi.addPod(id, 'pod-1')).acquire();
+  await project({ ...given, metadata: { ...metadata, generation: 3 } });
+  await until(() => ask.mock.calls.length > 0, { what: 'the engine is asked' });
+  await project({ ...given, metadata: { ...metadata, generation: 3 } });
+  expect(ask.mock.calls.map(([target, name]) => [target.id, name])).toEqual([[id, 'renew']]);
+  ask.mockRestore();
 });
 
 test('removal cancels queued messages, refuses the engine, and cleans up Redis once the engine has ended', async () => {
