@@ -87,7 +87,7 @@ export function streamEvents(request: StreamRequest): EventProducer {
   const { eventFeed } = request.services;
   const actor = nameActor(request.exchange.caller!.credential);
   return async (out) => {
-    // Others may have begun since the request was accepted.
+    // Other streams may have begun since the request was accepted.
     if (!eventFeed.mayOpen(actor)) return out.send('end', { reason: 'too_many_streams' satisfies EndReason });
     const counted = eventFeed.count(actor);
     try {

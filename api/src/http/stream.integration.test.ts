@@ -14,17 +14,8 @@ import { respondStream } from './stream.js';
 const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
-test('bounds the data it buffers for a client that does not read', async () => {
-  let maxBuffered = 0;
-  let signal: AbortSignal | undefined;
-  const produce = async (out: EventStream, res: Reply): Promise<void> => {
-    signal = out.signal;
-    while (!out.signal.aborted) {
-      out.send('much', 'x'.repeat(MB / 4));
-      maxBuffered = Math.max(maxBuffered, res.writableLength);
-      await nextTurn();
-    }
-  };
+/** Serves a stream to everybody. */
+async function serve(produce: (out: EventStream, res: Reply) => Promise<void>) {
   const server = createServer({
     app: express().use((req, res) =>
       respondStream(req as Exchange, res as Reply, (out) => produce(out, res as Reply), {
@@ -38,9 +29,23 @@ test('bounds the data it buffers for a client that does not read', async () => {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+test('bounds the data it buffers for a client that does not read', async () => {
+  let maxBuffered = 0;
+  let signal: AbortSignal | undefined;
+  const server = await serve(async (out, res) => {
+    signal = out.signal;
+    while (!out.signal.aborted) {
+      out.send('much', 'x'.repeat(MB / 4));
+      maxBuffered = Math.max(maxBuffered, res.writableLength);
+      await nextTurn();
+    }
+  });
   const readers = new SlowReaders();
   try {
-    readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
+    readers.ask(connect(server.port, '127.0.0.1'));
     await until(() => signal?.aborted, { what: 'the stream is ended' });
     expect(maxBuffered).toBeLessThan(2 * MB);
   } finally {
@@ -50,24 +55,15 @@ test('bounds the data it buffers for a client that does not read', async () => {
 });
 
 test('sends an event that is larger than the bound to a client that reads', async () => {
-  const app = express().use((req, res) =>
-    respondStream(
-      req as Exchange,
-      res as Reply,
-      async (out) => {
-        for (const id of ['a', 'b']) {
-          out.send('large', 'x'.repeat(1.5 * MB), id);
-          if (!(await out.drained())) return;
-        }
-        out.send('last', {});
-      },
-      { observer, failed: () => undefined },
-    ),
-  );
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = await serve(async (out) => {
+    for (const id of ['a', 'b']) {
+      out.send('large', 'x'.repeat(1.5 * MB), id);
+      if (!(await out.drained())) return;
+    }
+    out.send('last', {});
+  });
   try {
-    const stream = openStream(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, 'key');
+    const stream = openStream(`http://127.0.0.1:${server.port}/`, 'key');
     await until(() => stream.state.ended, { what: 'the stream ends' });
     expect(stream.events.map(({ event, id }) => [event, id])).toEqual([
       ['large', 'a'],

@@ -36,11 +36,10 @@ export async function finishMedia(
   const given = extractMedia(content)!;
   const source = given.url
     ? await fetchSource({ type: content.type, ...given }, owner, deps, signal)
-    : await findUpload(given.media_id, deps);
+    : await findUpload(given.media_id, findMaxBytes(content.type, deps), deps);
   const filename = cleanFilename(given.filename ?? '') ?? source.filename;
   const type = refineType(source.mimetype, given.filename ?? null);
   const plan = planPreparation(content.type, type, findVariant(content));
-  if (source.size > findMaxBytes(content.type, deps)) throw new MediaUnavailable(TOO_LARGE);
   const mimetype = chooseMimetype(plan, type, given.mimetype ?? null);
   const { row, metadata } =
     plan === null
@@ -79,12 +78,17 @@ const findMaxBytes = (type: MessageType, { files }: Pick<FinishDeps, 'files'>): 
 export const longestFetchMs = (fetchMs: number, maxBytes: number): number =>
   Math.ceil(fetchMs * Math.max(1, maxBytes / MAX_MEDIA_BYTES));
 
-async function findUpload(publicId: string | null | undefined, { files }: FinishDeps): Promise<MediaRow> {
+async function findUpload(
+  publicId: string | null | undefined,
+  maxBytes: number,
+  { files }: FinishDeps,
+): Promise<MediaRow> {
   const id = fromPublicId('media', publicId ?? '');
   const row = id === null ? null : await files.find(id);
   if (!row || row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) {
     throw new MediaUnavailable('the file has expired');
   }
+  if (row.size > maxBytes) throw new MediaUnavailable(TOO_LARGE);
   return row;
 }
 
