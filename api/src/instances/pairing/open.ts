@@ -1,4 +1,5 @@
 import { Problem } from '@gwk/core/problems/problems';
+import type { Sealer } from '@gwk/core/crypto/encryption';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
@@ -53,24 +54,21 @@ export function parsePairing(body: PairingCreate | undefined): Asked {
 
 /**
  * Returns the open session of this method (and phone number) or to join, or replaces the session by a new one. The last caller who opens
- * it before the phone asks for a passkey is its owner, or the first one after that.
+ * it before the phone asks for a passkey is its owner, or the first one after that. Others who name a method then start their own.
  * @throws Problem `already-paired`, `not-found`
  */
 export function openSession(
   { db, sealer, config }: Pick<Services, 'db' | 'sealer' | 'config'>,
   instanceId: string,
-  { owner, joins = false, ...asked }: Opening,
+  opening: Opening,
 ): Promise<OpenPairing> {
   return db.$transaction(async (tx) => {
     const instance = await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });
-    const same =
-      present?.state === 'pairing' &&
-      ((joins && awaitsPasskey(present)) ||
-        (present.method === asked.method &&
-          openPhone(sealer, instanceId, present.phoneSealed) === asked.phone));
+    const same = present?.state === 'pairing' && isSame(sealer, present, opening);
     const passkeys = config.passkeys && instance.passkeys;
-    const session = same ? present : await putSession(tx, sealer, instanceId, { ...asked, passkeys, owner });
+    const session = same ? present : await putSession(tx, sealer, instanceId, { ...opening, passkeys });
+    const { owner } = opening;
     if (same && owner && (session.passkeyCount === 0 || session.owner === null)) {
       const data = { owner: owner.name, ownerAddress: owner.address };
       await tx.pairingSession.update({ where: { instanceId }, data });
@@ -78,6 +76,16 @@ export function openSession(
     return describeSession(sealer, session, instance)!;
   });
 }
+
+function isSame(sealer: Sealer, present: PairingSession, { owner, joins, method, phone }: Opening): boolean {
+  if (joins && awaitsPasskey(present)) return true;
+  if (!joins && isOwnedByAnother(present, owner)) return false;
+  return present.method === method && openPhone(sealer, present.instanceId, present.phoneSealed) === phone;
+}
+
+/** Nobody can become the owner of a session whose phone has asked for a passkey, except if it has none. */
+const isOwnedByAnother = ({ passkeyCount, owner }: PairingSession, caller: SessionOwner | null): boolean =>
+  passkeyCount > 0 && owner !== null && caller !== null && owner !== caller.name;
 
 const awaitsPasskey = ({ passkeySealed, passkeyExpiresAt }: PairingSession): boolean =>
   passkeySealed !== null && passkeyExpiresAt !== null && passkeyExpiresAt > new Date();

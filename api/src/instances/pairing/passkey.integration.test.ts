@@ -128,6 +128,18 @@ test('a caller who names no method joins the session that waits, and one who nam
   expect((await post('', client, { body: { method: 'qr' } })).body).toMatchObject({ passkey: null });
 });
 
+test('another key that names the same method starts a pairing of its own, and the owner stays in the one that waits', async () => {
+  const options = await ask();
+  const qr = { body: { method: 'qr' } };
+  expect((await post('', client, qr)).body.passkey?.options).toEqual(options);
+  const other = api.client((await api.key(account)).key);
+  expect((await post('', other)).body.passkey).toMatchObject({ options: null });
+  expect((await post('', other, qr)).body).toMatchObject({ passkey: null, qr: { code: 'qr-1' } });
+  const restarted = await ask({ by: other });
+  expect(refusal(await answer(phone.assert(restarted), client))).toEqual([403, 'forbidden']);
+  expect((await answer(phone.assert(restarted), other)).status).toBe(200);
+});
+
 test('streams both steps, and emits an event without the options', async () => {
   await post('', client);
   const stream = openStream(`http://127.0.0.1:${api.port}${path('/stream')}`, key.key);
