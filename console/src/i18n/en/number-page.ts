@@ -170,7 +170,7 @@ export const pairing = {
   passkey: {
     title: 'The phone asks for its passkey',
     install:
-      'Once: add the browser extension of gwk to Chrome, Edge or another browser of the same kind. The administrator of this gateway has it: it is the folder "extension" of gwk.',
+      'Once: add the browser extension of gwk to Chrome, Edge or another browser of the same kind. It is the folder "extension" in the source archive of the gwk release. Do not take it from this gateway or a chat.',
     press: 'Press the button of the extension in the toolbar of the browser, on this page.',
     check:
       'Check the address and the number in its window, and continue. The browser then asks for the passkey of the WhatsApp account.',

@@ -170,7 +170,7 @@ export const pairing = {
   passkey: {
     title: 'O telefone pede a chave de acesso (passkey)',
     install:
-      'Uma vez: adicione a extensão do gwk ao Chrome, ao Edge ou a outro navegador do mesmo tipo. O administrador deste gateway tem a extensão: é a pasta "extension" do gwk.',
+      'Uma vez: adicione a extensão do gwk ao Chrome, ao Edge ou a outro navegador do mesmo tipo. Ela é a pasta "extension" do arquivo de código-fonte da versão do gwk. Não a obtenha deste gateway nem de um chat.',
     press: 'Pressione o botão da extensão na barra de ferramentas do navegador, nesta página.',
     check:
       'Confira o endereço e o número na janela dela e continue. O navegador pede então a chave de acesso da conta do WhatsApp.',
