@@ -6,21 +6,24 @@ const MAX_PASSKEYS = 64;
 /** The network gives 10 minutes. A clock may be wrong by some more. */
 const MAX_MS = 30 * 60_000;
 
+const NONE = { error: 'noRequest' };
+
 /**
  * @param {string | null} text JSON of the request
  * @param {number} now
- * @returns null without a valid request
+ * @returns `error`, a text of `_locales`, without a valid request
  */
 export function readRequest(text, now) {
-  if (text === null || text.length > MAX_TEXT) return null;
+  if (text === null || text.length > MAX_TEXT) return NONE;
   try {
     const { name, phone, expires_at, options } = JSON.parse(text);
     const expiresAt = Date.parse(expires_at);
-    if (typeof name !== 'string' || !(expiresAt > now && expiresAt < now + MAX_MS)) return null;
     const publicKey = readOptions(options, expiresAt - now);
-    return publicKey && { name: cleanText(name), phone: readPhone(phone), expiresAt, publicKey };
+    if (!publicKey || typeof name !== 'string' || Number.isNaN(expiresAt)) return NONE;
+    if (expiresAt <= now || expiresAt >= now + MAX_MS) return { error: 'expired' };
+    return { name: cleanText(name), phone: readPhone(phone), expiresAt, publicKey };
   } catch {
-    return null;
+    return NONE;
   }
 }
 

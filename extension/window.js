@@ -13,16 +13,20 @@ const element = (id) => document.getElementById(id);
 /** Ends the window with a text of `_locales`. */
 class Refusal extends Error {}
 
+/** Aborted at the end of the request. The page gets no later answer. */
+const expiry = new AbortController();
+
 async function run() {
   const page = await readPage();
-  const request = readRequest(page.text, Date.now());
   if (!page.isSecure) throw new Refusal('insecure');
-  if (!request) throw new Refusal('noRequest');
-  setTimeout(() => fail(new Refusal('expired')), request.expiresAt - Date.now());
+  const request = requireRequest(page);
+  setTimeout(() => expiry.abort(new Refusal('expired')), request.expiresAt - Date.now());
+  expiry.signal.addEventListener('abort', () => fail(expiry.signal.reason));
   showQuestion(page.origin, request);
   await new Promise((resolve) => element('continue').addEventListener('click', resolve, { once: true }));
   show('waiting');
-  const credential = await askNetwork(readRequest(page.text, Date.now()));
+  const credential = await askNetwork(requireRequest(page).publicKey);
+  requireRequest(page);
   await answerPage(page, credential);
   await chrome.tabs.update(tabId, { active: true });
   window.close();
@@ -35,18 +39,28 @@ async function readPage() {
   return { ...result, documentId };
 }
 
-async function askNetwork(request) {
-  if (!request) throw new Refusal('expired');
+/** The request, while it is valid. The timer can be late, for example after the computer slept. */
+function requireRequest({ text: asked }) {
+  expiry.signal.throwIfAborted();
+  const request = readRequest(asked, Date.now());
+  if (request.error) throw new Refusal(request.error);
+  return request;
+}
+
+async function askNetwork(publicKey) {
   const opened = await chrome.windows.create({ url: `${NETWORK}/`, type: 'popup', width: 900, height: 720 });
   const networkTab = opened.tabs[0].id;
+  const close = () => chrome.windows.remove(opened.id).catch(() => undefined);
+  expiry.signal.addEventListener('abort', close);
   try {
+    expiry.signal.throwIfAborted();
     await untilLoaded(networkTab);
     const target = { tabId: networkTab, frameIds: [0] };
-    const [{ result }] = await runIn(target, 'networkClosed', getCredential, NETWORK, request.publicKey);
+    const [{ result }] = await runIn(target, 'networkClosed', getCredential, NETWORK, publicKey);
     if (!result?.credential) throw new Refusal(result?.error ?? 'networkClosed');
     return result.credential;
   } finally {
-    await chrome.windows.remove(opened.id).catch(() => undefined);
+    await close();
   }
 }
 
@@ -117,8 +131,10 @@ function showQuestion(origin, { name, phone, expiresAt }) {
   show('question');
 }
 
+/** The end of the request also closes the network's window, which then fails for a reason of its own. */
 function fail(error) {
-  element('reason').textContent = text(error instanceof Refusal ? error.message : 'unexpected');
+  const reason = expiry.signal.reason ?? error;
+  element('reason').textContent = text(reason instanceof Refusal ? reason.message : 'unexpected');
   show('failure');
 }
 

@@ -72,11 +72,16 @@ export class ExtensionBrowser {
     return window;
   }
 
-  /** Continues in the window of the extension. The network's page asks an authenticator with the passkey. */
-  async confirm(window: Page, passkey: StoredPasskey): Promise<void> {
+  /** Continues in the window of the extension. @returns the network's page, which loads until `confirm` answers it */
+  async proceed(window: Page): Promise<Page> {
     const opened = this.context.waitForEvent('page');
     await window.getByRole('button', { name: 'Continue' }).click();
-    const network = await opened;
+    return opened;
+  }
+
+  /** Continues in the window of the extension. The network's page asks an authenticator with the passkey. */
+  async confirm(window: Page, passkey: StoredPasskey): Promise<void> {
+    const network = await this.proceed(window);
     const closed = network.waitForEvent('close');
     await addAuthenticator(network, passkey);
     this.#answerNetwork();

@@ -114,11 +114,16 @@ describeWithChromium('the extension for passkeys', () => {
 
   test('shows the origin that the browser knows, and of the claims of a page only harmless characters', async () => {
     const request = await page.locator(REQUEST).getAttribute('data-gwk-passkey');
-    const claims = { name: '<b>Loja</b>\u202e\u0000\n https://bank.example', origin: 'https://bank.example' };
+    const claims = {
+      name: '<b>Loja</b>\u202e\u0000\n https://bank.example',
+      origin: 'https://bank.example',
+    };
     const foreign = await showForeign(JSON.stringify({ ...JSON.parse(request!), ...claims }));
     const window = await browser.press(foreign);
     expect(await window.locator('#origin').textContent()).toBe(browser.foreign);
-    expect(await window.locator('#number').textContent()).toBe('<b>Loja</b> https://bank.example');
+    expect(await window.locator('#number').textContent()).toBe(
+      '<b>Loja</b> https://bank.example',
+    );
     await window.close();
   });
 
@@ -148,5 +153,19 @@ describeWithChromium('the extension for passkeys', () => {
     // The same page without a frame has the step, with the same cookies.
     await framing.goto(page.url());
     await framing.locator(REQUEST).waitFor();
+  });
+
+  // The last test: the clock of all pages stays ahead.
+  test('closes the window of the network at the end of the request, and gives no answer', async () => {
+    const request = (await page.locator(REQUEST).getAttribute('data-gwk-passkey'))!;
+    await browser.context.clock.install();
+    const foreign = await showForeign(request);
+    const window = await browser.press(foreign);
+    const network = await browser.proceed(window);
+    const closed = network.waitForEvent('close');
+    await browser.context.clock.fastForward('30:00');
+    await closed;
+    await window.getByRole('alert').getByText('The request has ended.').waitFor();
+    expect(await foreign.title()).toBe('');
   });
 });

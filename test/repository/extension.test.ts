@@ -14,9 +14,10 @@ interface Request {
   expiresAt: number;
   publicKey: Record<string, unknown>;
 }
-type ReadRequest = (text: string | null, now: number) => Request | null;
+type ReadRequest = (text: string | null, now: number) => Request & { error?: string };
 
 const NOW = Date.parse('2026-11-30T12:00:00Z');
+const NONE = { error: 'noRequest' };
 const OPTIONS = {
   challenge: 'Y2hhbGxlbmdl',
   rpId: 'whatsapp.com',
@@ -44,7 +45,7 @@ test('passes on the known fields of a request, for the time that is left', () =>
 });
 
 test('asks for no results of WebAuthn extensions, which can be secrets of the passkey', () => {
-  const { publicKey } = readOptions({ extensions: { prf: { eval: { first: 'AA' } } }, mediation: 'silent' })!;
+  const { publicKey } = readOptions({ extensions: { prf: { eval: { first: 'AA' } } }, mediation: 'silent' });
   expect(Object.keys(publicKey).sort()).toEqual(Object.keys(OPTIONS).sort());
 });
 
@@ -55,19 +56,22 @@ test.each([
   ['passkeys that are no list', { allowCredentials: {} }],
   ['more passkeys than 64', { allowCredentials: Array(65).fill(OPTIONS.allowCredentials[0]) }],
   ['a passkey of another type', { allowCredentials: [{ id: 'aWQ', type: 'password' }] }],
-])('refuses options with %s', (_, special) => expect(readOptions(special)).toBeNull());
+])('refuses options with %s', (_, special) => expect(readOptions(special)).toEqual(NONE));
 
 test.each([
-  ['an expired request', { expires_at: '2026-11-30T12:00:00Z' }],
   ['a request without an end', { expires_at: null }],
-  ['a request that ends in hours', { expires_at: '2026-11-30T14:00:00Z' }],
   ['a request without options', { options: null }],
   ['a request without a name', { name: undefined }],
   ['an oversized request', { more: 'x'.repeat(20_000) }],
-])('refuses %s', (_, special) => expect(readWith(special)).toBeNull());
+])('refuses %s', (_, special) => expect(readWith(special)).toEqual(NONE));
+
+test.each(['2026-11-30T12:00:00Z', '2026-11-30T14:00:00Z'])(
+  'reports that the request, or the clock, is not in time for an end at %s',
+  (expires_at) => expect(readWith({ expires_at })).toEqual({ error: 'expired' }),
+);
 
 test.each([null, '', 'null', '[]', '{'])('refuses the text %j', (text) =>
-  expect(readRequest(text, NOW)).toBeNull(),
+  expect(readRequest(text, NOW)).toEqual(NONE),
 );
 
 test.each([
@@ -75,10 +79,10 @@ test.each([
   ['a\u0000b\u200bc\u2028d', 'abcd'],
   ['  a \t\u00a0 b  ', 'a b'],
   ['\ud83d\ude00'.repeat(100), '\ud83d\ude00'.repeat(80)],
-])('shows the name %j as %j', (name, shown) => expect(readWith({ name })!.name).toBe(shown));
+])('shows the name %j as %j', (name, shown) => expect(readWith({ name }).name).toBe(shown));
 
 test.each(['5511987654321', '+55 11', '+1<b>', 5511, null])('shows no phone number for %j', (phone) =>
-  expect(readWith({ phone })!.phone).toBeNull(),
+  expect(readWith({ phone }).phone).toBeNull(),
 );
 
 test('the extension has one host, and the rights that its page describes', () => {
