@@ -54,6 +54,8 @@ const isBase64Url = (text) => typeof text === 'string' && /^[\w-]{1,1400}$/.test
 
 const readPhone = (phone) => (/^\+\d{5,15}$/.test(phone) ? phone : null);
 
-/** Without characters that are invisible, break lines or change the direction of a text. */
-const cleanText = (text) =>
-  [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replace(/\s+/gu, ' ')].slice(0, MAX_NAME).join('').trim();
+/** Without characters that are invisible, break lines, change the direction of a text, or cover the lines above and below. */
+function cleanText(text) {
+  const visible = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replace(/\s+/gu, ' ');
+  return [...visible.replace(/(\p{M}{2})\p{M}+/gu, '$1')].slice(0, MAX_NAME).join('').trim();
+}

@@ -115,15 +115,18 @@ describeWithChromium('the extension for passkeys', () => {
   test('shows the origin that the browser knows, and of the claims of a page only harmless characters', async () => {
     const request = await page.locator(REQUEST).getAttribute('data-gwk-passkey');
     const claims = {
-      name: '<b>Loja</b>\u202e\u0000\n https://bank.example',
+      name: '<b>Loja\u0301\u0301\u0301</b>\u202e\u0000\n https://bank.example',
       origin: 'https://bank.example',
     };
     const foreign = await showForeign(JSON.stringify({ ...JSON.parse(request!), ...claims }));
     const window = await browser.press(foreign);
     expect(await window.locator('#origin').textContent()).toBe(browser.foreign);
     expect(await window.locator('#number').textContent()).toBe(
-      '<b>Loja</b> https://bank.example',
+      '<b>Loja\u0301\u0301</b> https://bank.example',
     );
+    // What is higher than its line covers no other line.
+    const overflow = "getComputedStyle(document.querySelector('dd:has(#number)')).overflow";
+    expect(await window.evaluate(overflow)).toBe('hidden');
     await window.close();
   });
 

@@ -77,6 +77,7 @@ test.each([null, '', 'null', '[]', '{'])('refuses the text %j', (text) =>
 test.each([
   ['\u202eevil\u2066', 'evil'],
   ['a\u0000b\u200bc\u2028d', 'abcd'],
+  ['a\u0301\u0301\u0301\u200b\u0301b\u0489', 'a\u0301\u0301b\u0489'],
   ['  a \t\u00a0 b  ', 'a b'],
   ['\ud83d\ude00'.repeat(100), '\ud83d\ude00'.repeat(80)],
 ])('shows the name %j as %j', (name, shown) => expect(readWith({ name }).name).toBe(shown));
