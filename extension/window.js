@@ -18,6 +18,8 @@ const expiry = new AbortController();
 
 async function run() {
   const page = await readPage();
+  // A document in a sandbox, for example a file that somebody uploaded, does not speak for the site of its address.
+  if (!/^https?:\/\//.test(page.origin)) throw new Refusal('noRequest');
   if (!page.isSecure) throw new Refusal('insecure');
   const request = requireRequest(page);
   setTimeout(() => expiry.abort(new Refusal('expired')), request.expiresAt - Date.now());
@@ -96,7 +98,8 @@ function untilLoaded(id) {
 function readDocument() {
   const shown = document.querySelector('[data-gwk-passkey]');
   return {
-    origin: location.origin,
+    // Unlike `location.origin`, this is "null" in a sandbox.
+    origin: self.origin,
     isSecure: isSecureContext,
     text: shown && shown.getAttribute('data-gwk-passkey'),
   };

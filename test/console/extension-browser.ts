@@ -15,6 +15,8 @@ export const INSECURE = 'http://insecure.example.org';
 export class ExtensionBrowser {
   /** HTML that the foreign server answers with, by path. */
   readonly pages = new Map<string, string>();
+  /** Content-Security-Policy of the foreign server, by path. */
+  readonly policies = new Map<string, string>();
   #answerNetwork: () => void = () => undefined;
 
   private constructor(
@@ -35,6 +37,7 @@ export class ExtensionBrowser {
     const { id } = await cdp.send('Extensions.loadUnpacked', { path: join(ROOT, 'extension') });
     const browser = new ExtensionBrowser(context, cdp, id, { network, foreign });
     foreign.on('request', ({ url }, response) => {
+      response.setHeader('content-security-policy', browser.policies.get(url!) ?? '');
       response.setHeader('content-type', 'text/html; charset=utf-8').end(browser.pages.get(url!) ?? '');
     });
     network.on('request', (_, response) => {
