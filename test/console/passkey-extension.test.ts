@@ -130,15 +130,18 @@ describeWithChromium('the extension for passkeys', () => {
     await window.close();
   });
 
-  test('reads neither frames, nor pages without a request or an origin, nor pages that others can change on their way', async () => {
+  test('refuses frames, pages without an origin or a request in time, and pages that others can change on their way', async () => {
     const request = (await page.locator(REQUEST).getAttribute('data-gwk-passkey'))!;
     browser.pages.set('/frame', '<iframe src="/request"></iframe>');
     browser.policies.set('/sandboxed', 'sandbox allow-scripts');
     const insecure = await showForeign(request, INSECURE);
-    browser.pages.set('/sandboxed', browser.pages.get('/request')!);
+    const html = browser.pages.get('/request')!;
+    browser.pages.set('/sandboxed', html);
+    browser.pages.set('/expired', html.replace(/\d{4}-\d\d-\d\dT/, '2020-01-01T'));
     for (const [tab, reason] of [
       [await browser.show(`${browser.foreign}/frame`), 'This page does not wait for a passkey.'],
       [await browser.show(`${browser.foreign}/sandboxed`), 'This page does not wait for a passkey.'],
+      [await browser.show(`${browser.foreign}/expired`), 'check the clock of this computer'],
       [insecure, 'The gateway must use HTTPS'],
     ] as const) {
       const window = await browser.press(tab);
