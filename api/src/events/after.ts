@@ -39,8 +39,6 @@ const LOWEST_ID = lowestUuidAt(0);
 const OLDEST: Place = { position: 0, id: LOWEST_ID, since: 0 };
 /** Longest time from making the id of an event to the end of its transaction, with differences between clocks. */
 const MAX_DELAY_MS = 86_400_000;
-/** Events that a filtered read looks at. */
-const MAX_SCANNED = 5_000;
 /** Ciphertext of a page. A stream holds one page while its client reads. */
 const MAX_BYTES = 100_000;
 const COLUMN = 'cursor of events, forward';
@@ -65,13 +63,12 @@ export async function readEventsAfter(
   limit: number,
 ): Promise<EventsAfter> {
   const askedAt = Date.now();
-  const maxScanned = types === null && instances === null ? limit + 1 : MAX_SCANNED;
   const rows = await queryRows<Row>(Prisma.sql`
     SELECT * FROM gwk_events_after(${accountId}::uuid, ${after.position}::bigint, ${after.id}::uuid,
-      ${lowestUuidAt(after.since)}::uuid, ${types}::text[], ${instances}::uuid[], ${maxScanned}::integer, ${limit}::integer,
-      ${MAX_BYTES}::integer)`);
+      ${lowestUuidAt(after.since)}::uuid, ${types}::text[], ${instances}::uuid[], ${limit}::integer, ${MAX_BYTES}::integer)`);
   const { next_position, next_id: id, has_more: hasMore } = rows[0]!;
-  const latest = hasMore ? parseUuidTime(id) : askedAt;
+  // The clock of the process that made the id may be ahead.
+  const latest = hasMore ? Math.min(parseUuidTime(id), askedAt) : askedAt;
   const next = { position: Number(next_position), id, since: Math.max(after.since, latest - MAX_DELAY_MS) };
   return { events: rows.flatMap(toEvent), next, hasMore };
 }
@@ -86,7 +83,7 @@ function toEvent(row: Row): StoredEvent[] {
 export const placeOf = (event: StoredEvent, after: Place): Place => ({
   position: event.position,
   id: event.id,
-  since: Math.max(after.since, parseUuidTime(event.id) - MAX_DELAY_MS),
+  since: Math.max(after.since, Math.min(parseUuidTime(event.id), Date.now()) - MAX_DELAY_MS),
 });
 
 /** Returns the accounts that have events after their places. */

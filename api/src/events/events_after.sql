@@ -1,10 +1,10 @@
--- Reads the events of an account after a place, in the order of positions and ids, below the horizon. It looks at
--- max_scanned events, and returns at most max_rows that match the filters (NULL: all), with at most max_bytes of data and
--- one event more. Each row contains the next place; has_more: it is not the end. Without events: one row, whose id is NULL.
+-- Reads the events of an account after a place, in the order of positions and ids, below the horizon. It
+-- returns at most max_rows that match the filters (NULL: all), with at most max_bytes of data and one event more. With a
+-- filter it looks at 5,000 events. Each row contains the next place; has_more: it is not the end. Without events: one row, whose id is NULL.
 -- low: no later event has a lower id, so that older partitions are not opened.
 CREATE OR REPLACE FUNCTION gwk_events_after(
-  account uuid, after_position bigint, after_id uuid, low uuid, types text[], instances uuid[],
-  max_scanned integer, max_rows integer, max_bytes integer)
+  account uuid, after_position bigint, after_id uuid, low uuid, types text[], instances uuid[], max_rows integer,
+  max_bytes integer)
 RETURNS TABLE (
   id uuid, instance_id uuid, type text, "timestamp" timestamptz, "position" bigint, data_sealed bytea,
   next_position bigint, next_id uuid, has_more boolean)
@@ -14,6 +14,7 @@ SET enable_mergejoin = off
 AS $$
 DECLARE
   horizon bigint := gwk_event_horizon();
+  max_scanned integer := CASE WHEN types IS NULL AND instances IS NULL THEN max_rows + 1 ELSE 5000 END;
 BEGIN
   RETURN QUERY
   WITH scanned AS MATERIALIZED (

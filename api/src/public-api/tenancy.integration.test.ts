@@ -100,6 +100,9 @@ const NETWORK_IDS = new Set([
   'wa_message_ids',
 ]);
 
+/** Stands for the item of an array that has the next field. */
+const ITEM = '*';
+
 interface IdField {
   title: string;
   operation: Operation;
@@ -140,7 +143,8 @@ function listFields(schema: JsonSchema): string[][] {
     properties?: Record<string, JsonSchema>;
   };
   if ($ref !== undefined) return listFields(document.components['schemas']![$ref.split('/').at(-1)!]!);
-  const parts = [...anyOf, ...(items ? [items] : [])].flatMap(listFields);
+  const ofItems = items ? listFields(items).map((path) => [ITEM, ...path]) : [];
+  const parts = [...anyOf.flatMap(listFields), ...ofItems];
   const own = Object.entries(properties).flatMap(([name, part]) => [
     [name],
     ...listFields(part).map((path) => [name, ...path]),
@@ -148,12 +152,17 @@ function listFields(schema: JsonSchema): string[][] {
   return [...parts, ...own];
 }
 
+type Fields = Record<string, unknown>;
+
 /** A request whose ids are visible to the caller, except in one field. */
 function buildRequest({ operation, path }: IdField, visible: Ids, ids: Ids): SampleRequest {
   const bodies = listBodies(operation, document) as Record<string, unknown>[];
   const chosen = bodies.find((body) => path.length > 1 && path[0]! in body) ?? bodies[0]!;
   const body = withIds(chosen, visible) as Record<string, unknown>;
-  const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}) as Record<string, unknown>, body);
+  const parent = path.slice(0, -1).reduce<Fields>((at, name, place) => {
+    if (name !== ITEM) return (at[name] ??= {}) as Fields;
+    return (at as unknown as Fields[]).find((item) => path[place + 1]! in item)!;
+  }, body);
   const name = path.at(-1)!;
   const { id, many } = FIELDS[name]!;
   parent[name] = many ? [ids[id]!] : ids[id]!;
