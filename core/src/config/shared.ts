@@ -1,6 +1,6 @@
 import { CLIENT_VERSION_MEANING, CLIENT_VERSION_SETTING } from '../client-version.js';
 import { parseEncryptionKeys } from '../crypto/encryption.js';
-import { MAX_DOCUMENT_MB, MAX_MEDIA_BYTES, MEGABYTE } from '../resources/media.js';
+import { MAX_DOCUMENT_MB, MAX_MEDIA_BYTES, MEGABYTE } from '../resources/media-sizes.js';
 import { secretSetting, setting, types } from './load.js';
 
 /** Settings that several programs share. */

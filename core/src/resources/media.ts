@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { idOut, text } from './common.js';
 
-/** Largest file that is decoded. Only documents may be larger, up to the setting GWK_MEDIA_MAX_MB. */
-export const MAX_MEDIA_BYTES = 67_108_864;
-export const MEGABYTE = 1_048_576;
-/** Column `media.size` is an integer. */
-export const MAX_DOCUMENT_MB = 2_000;
-
-/** Longest transfer of a file: 15 minutes, or the time at 250 kB/s. */
-export const longestTransferMs = (bytes: number): number => Math.max(900_000, bytes / 250);
+export * from './media-sizes.js';
 
 export const MAX_FILENAME = 255;
 export const MEDIA_DAYS = 30;
