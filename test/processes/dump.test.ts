@@ -127,7 +127,11 @@ describeWithWholePostgres('a gateway database that is dumped and restored by doc
     // Partitions of three days of the past and of today, and the default partition.
     for (const parent of PARENTS)
       expect(names.filter((name) => name.startsWith(parent)).length).toBeGreaterThanOrEqual(5);
-    expect(await rowsOf(url())).toEqual(before.rows);
+    // The commands raise the positions of later events.
+    const { event_position_shift: shift, ...rows } = await rowsOf(url());
+    const { event_position_shift: shiftBefore, ...rowsBefore } = before.rows;
+    expect(rows).toEqual(rowsBefore);
+    expect(shift).not.toBe(shiftBefore);
     // The former database is kept under another name, and is complete.
     expect(await rowsOf(place.url('gwk', 'gwk_before'))).toEqual(before.rows);
   });
