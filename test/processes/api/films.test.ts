@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, copyFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, copyFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -14,6 +14,8 @@ const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
 const limits = { timeMs: realTime(60_000), memoryMb: 1024, concurrency: 2, ffmpeg };
 const tools = openTools(limits);
+// The disk space of a job is that of its folder.
+afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const output = samples.path('output');
