@@ -34,7 +34,7 @@ async function run() {
   window.close();
 }
 
-/** Of the top-level document only. Its id is the browser's, and another document in the same tab has another one. */
+/** Reads the top-level document only. The browser gives each document an id, also each new one in the same tab. */
 async function readPage() {
   const target = { tabId, frameIds: [0] };
   const [{ result, documentId }] = await runIn(target, 'noRequest', readDocument);

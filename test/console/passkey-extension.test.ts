@@ -124,7 +124,7 @@ describeWithChromium('the extension for passkeys', () => {
     expect(await window.locator('#number').textContent()).toBe(
       '<b>Loja\u0301\u0301</b> https://bank.example',
     );
-    // What is higher than its line covers no other line.
+    // A name that fits into its line covers no other line.
     const overflow = "getComputedStyle(document.querySelector('dd:has(#number)')).overflow";
     expect(await window.evaluate(overflow)).toBe('hidden');
     await window.close();

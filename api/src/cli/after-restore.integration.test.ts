@@ -55,7 +55,7 @@ test('later events come after all that a client can have read', async () => {
     (await db.$queryRaw<{ position: bigint }[]>`SELECT gwk_event_position() AS position`)[0]!.position;
   const { accountId } = await db.instance.findUniqueOrThrow({ where: { id: instanceId } });
   const event = { accountId, type: 'message.sent', timestamp: new Date(), dataSealed: new Uint8Array() };
-  // Of a server that had written more transactions than this one.
+  // The position comes from a server with more transactions than this one.
   const restored = (await position()) + 5_000_000n;
   await db.event.create({ data: { ...event, id: newUuid(), position: restored } });
   await runAfterRestore();

@@ -107,7 +107,7 @@ export const peopleCommands = {
     return { device: companion.id };
   },
 
-  /** What the phone shows of a linking that needs its passkey. */
+  /** Returns the steps that the phone shows while a device links with its passkey. */
   passkeyView: ({ world, pairing }: Network, { number }: { number: string }) =>
     pairing.passkeys.view(world.people.need(number)),
 

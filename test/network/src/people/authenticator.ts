@@ -22,7 +22,7 @@ export interface Assertion {
   };
 }
 
-/** What a test makes different from an honest browser. */
+/** Differences from an honest browser that a test asks for. */
 export interface AssertionFaults {
   origin?: string;
   rpId?: string;

@@ -40,7 +40,7 @@ interface Ceremony {
   code: string | null;
 }
 
-/** What the owner sees on the phone. */
+/** The screen of the phone, for its owner. */
 export interface PasskeyView {
   options: { challenge: string; rpId: string } | null;
   /** The code to compare; null before it is known, and with a valid proof of the client's hand-off. */
