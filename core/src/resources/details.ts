@@ -1,10 +1,7 @@
 import { z } from 'zod';
+import { MAX_DETAILS, MAX_DETAILS_ITEMS, PAIRS } from './details-values.js';
 
 // The facts of received cards, by kind. Fields that the sender's app left out are absent.
-
-/** Characters of all texts of one card together. */
-export const MAX_DETAILS = 32_768;
-export const MAX_DETAILS_ITEMS = 100;
 
 const text = () => z.string().max(MAX_DETAILS).optional();
 const time = () => z.iso.datetime().optional();
@@ -68,14 +65,6 @@ const [first, ...more] = Object.entries(DETAILS_FIELDS).map(([kind, fields]) =>
 );
 export const Details = z.discriminatedUnion('kind', [first!, ...more]);
 export type Details = z.infer<typeof Details>;
-
-/** Why a picture or film comes a second time, by the network's type of association. */
-export const PAIRS = {
-  5: 'hd_video',
-  10: 'hd_image',
-  12: 'motion_photo',
-  19: 'hevc_video',
-} as const;
 
 /** The message that comes first in the other quality. */
 export const Pair = z.object({

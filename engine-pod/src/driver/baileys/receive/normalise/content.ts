@@ -1,6 +1,7 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { PAIRS, type Pair } from '@gwk/core/resources/details';
+import type { Pair } from '@gwk/core/resources/details';
+import { PAIRS } from '@gwk/core/resources/details-values';
 import { encodeEditedCard } from '../../quoted-card.js';
 import { parseClick } from './clicks.js';
 import { findContext, parseContext, type ConversationIds } from './context.js';

@@ -1,5 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
-import { Details, DETAILS_FIELDS, MAX_DETAILS } from '@gwk/core/resources/details';
+import { Details, DETAILS_FIELDS } from '@gwk/core/resources/details';
+import { MAX_DETAILS } from '@gwk/core/resources/details-values';
 import { cost } from '@gwk/test/support/hostile-texts';
 import { parseContent } from './content.js';
 import { unwrapMessage } from './unwrap.js';

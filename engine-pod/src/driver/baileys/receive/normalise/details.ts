@@ -1,5 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
-import { MAX_DETAILS, MAX_DETAILS_ITEMS, type Details, type DetailsKind } from '@gwk/core/resources/details';
+import type { Details, DetailsKind } from '@gwk/core/resources/details';
+import { MAX_DETAILS, MAX_DETAILS_ITEMS } from '@gwk/core/resources/details-values';
 import { limitText } from './text.js';
 import { readCards } from './vcards.js';
 

@@ -1,6 +1,6 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/inbound';
-import { MAX_DETAILS_ITEMS } from '@gwk/core/resources/details';
+import { MAX_DETAILS_ITEMS } from '@gwk/core/resources/details-values';
 
 type Contact = NonNullable<InboundMessage['contacts']>[number];
 
