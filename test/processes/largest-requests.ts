@@ -73,7 +73,7 @@ const MORE_BODIES: Record<string, unknown[]> = {
       },
     },
   ],
-  sandboxInbound: [
+  simulateInbound: [
     {
       from: '5511987654321',
       text: 'x',

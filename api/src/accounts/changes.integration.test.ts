@@ -109,8 +109,8 @@ const BY_KEY: [operation: string, action: string, call: () => Promise<{ status: 
 
 /** Operations on messages, media and deliveries, which keep their own records. */
 const WITHOUT_AUDIT = [
-  ...['sendMessage', 'editMessage', 'deleteMessage', 'reactToMessage', 'markRead', 'showPresence'],
-  ...['uploadMedia', 'sandboxInbound'],
+  ...['sendMessage', 'editMessage', 'deleteMessage', 'reactToMessage', 'markRead', 'setPresence'],
+  ...['uploadMedia', 'simulateInbound'],
   ...['testWebhookEndpoint', 'retryWebhookDelivery', 'retryFailedWebhookDeliveries'],
 ];
 

@@ -96,7 +96,7 @@ const CASES: Record<string, (() => Promise<void>) | null> = {
     expect(data.map(({ status }) => status)).toEqual(['read', 'read']);
   },
 
-  async showPresence() {
+  async setPresence() {
     engine.handlers.presence = () => null;
     const show = (chat: string) =>
       call('POST', at(`chats/${encodeURIComponent(chat)}/presence`), { state: 'typing' });
@@ -133,7 +133,7 @@ const CASES: Record<string, (() => Promise<void>) | null> = {
 
   /** `phone` is the own number. */
   startPairing: null,
-  async sandboxInbound() {
+  async simulateInbound() {
     const body = { name: 'test', kind: 'sandbox' };
     const sandbox = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
     const write = (from: string, text: string) =>

@@ -33,7 +33,7 @@ const listKeys = operation({
   person: 'keys:write',
   status: 200,
   query: PageQuery,
-  result: pageSchema(KeyOut),
+  result: pageSchema(KeyOut, 'KeyPage'),
   async handle({ caller, query, services }) {
     const { db, cursors } = services;
     const list = { accountId: caller.accountId, route: `GET ${PATH}`, query };

@@ -14,7 +14,7 @@ export const optOutOperations = [
     scope: 'messages:read',
     status: 200,
     query: OptOutListQuery,
-    result: pageSchema(OptOutOut),
+    result: pageSchema(OptOutOut, 'OptOutPage'),
     unrestricted: true,
     async handle({ caller, query, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', query };

@@ -33,7 +33,7 @@ export const eventOperations = [
     scope: 'events:read',
     status: 200,
     query: EventListQuery,
-    result: pageSchema(EventOut).extend({
+    result: pageSchema(EventOut, 'EventPage', {
       has_more: z
         .boolean()
         .optional()

@@ -5,9 +5,12 @@ import { SealError, type Sealer } from '@gwk/core/crypto/encryption';
 import { z } from 'zod';
 import type { PageRange } from '../database/keyset-pages.js';
 
-/** Schema of a page of results. */
-export const pageSchema = <T extends z.ZodType>(item: T) =>
-  z.object({ data: z.array(item), next_cursor: z.string().nullable() });
+/** Schema of a page of results. @param id its name in the OpenAPI document */
+export const pageSchema = <T extends z.ZodType, M extends z.ZodRawShape>(
+  item: T,
+  id: string,
+  more = {} as M,
+) => z.object({ data: z.array(item), next_cursor: z.string().nullable(), ...more }).meta({ id });
 
 const MAX_AGE_MS = 24 * 3_600_000;
 const MAX_AHEAD_MS = 60_000;

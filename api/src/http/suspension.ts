@@ -7,7 +7,7 @@ import { Problem } from '@gwk/core/problems/problems';
  */
 const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   uploadMedia: 'refused',
-  sandboxInbound: 'refused',
+  simulateInbound: 'refused',
   createOptOut: 'works',
   deleteOptOut: 'works',
   createInstance: 'refused',
@@ -19,7 +19,7 @@ const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   logoutInstance: 'works',
   restartInstance: 'works',
   markRead: 'refused',
-  showPresence: 'refused',
+  setPresence: 'refused',
   sendMessage: 'own',
   editMessage: 'own',
   reactToMessage: 'own',

@@ -4,7 +4,7 @@ import { receiveInSandbox } from './sandbox.js';
 
 export const inboundOperations = [
   operation({
-    name: 'sandboxInbound',
+    name: 'simulateInbound',
     method: 'POST',
     path: '/v1/instances/{instance_id}/sandbox/inbound',
     summary: 'Have a contact write to a sandbox, click, vote or call, or change a group',

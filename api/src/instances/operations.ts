@@ -37,7 +37,7 @@ export const instanceOperations = [
     scope: 'instances:read',
     status: 200,
     query: PageQuery,
-    result: pageSchema(InstanceOut),
+    result: pageSchema(InstanceOut, 'InstancePage'),
     async handle({ caller, query, services: { db, cursors } }) {
       const { accountId } = caller;
       const restriction = listRestriction(caller);

@@ -84,7 +84,7 @@ export const liveOperations = [
     scope: 'instances:read',
     status: 200,
     query: PageQuery,
-    result: pageSchema(GroupOut),
+    result: pageSchema(GroupOut, 'GroupPage'),
     problems: ['engine-unavailable'],
     maxWorkMs: DEADLINES.groups + ANSWER_MARGIN_MS,
     async handle({ caller, params, query, services }) {
@@ -141,7 +141,7 @@ export const liveOperations = [
   }),
 
   operation({
-    name: 'showPresence',
+    name: 'setPresence',
     method: 'POST',
     path: `${INSTANCE}/chats/{chat}/presence`,
     summary: 'Show the contact that somebody is typing or recording',

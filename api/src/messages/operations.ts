@@ -65,7 +65,7 @@ export const messageOperations = [
     scope: 'messages:read',
     status: 200,
     query: MessageListQuery,
-    result: pageSchema(MessageOut),
+    result: pageSchema(MessageOut, 'MessagePage'),
     problems: ['not-found', 'invalid-phone'],
     async handle({ caller, query, exchange, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/messages', query };

@@ -1,4 +1,3 @@
-import { LANGUAGES } from '@gwk/core/language';
 import { ROLES } from '../roles.js';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems/problems';
@@ -8,10 +7,17 @@ import { idKindOf, type Operation } from '../http/operation.js';
 import { findRule } from '../http/suspension.js';
 import { makeExample } from './examples.js';
 import { mayCall } from './permissions.js';
+import { headerRefs, type Responses } from './responses.js';
 import type { JsonSchema, SchemaBook } from './schema-book.js';
 
+/** The parts of a document that its operations share. */
+export interface Shared {
+  book: SchemaBook;
+  responses: Responses;
+}
+
 /** Describes one operation from its row in the table. */
-export function describeOperation(operation: Operation, book: SchemaBook): JsonSchema {
+export function describeOperation(operation: Operation, { book, responses }: Shared): JsonSchema {
   const { name, summary, description } = operation;
   return {
     operationId: name,
@@ -25,7 +31,7 @@ export function describeOperation(operation: Operation, book: SchemaBook): JsonS
       ...headerParameters(operation),
     ],
     ...(operation.body && { requestBody: requestBody(operation, operation.body, book) }),
-    responses: responsesOf(operation, book),
+    responses: responsesOf(operation, book, responses),
   };
 }
 
@@ -115,14 +121,14 @@ function requestBody({ bodyOptional, receive }: Operation, body: z.ZodType, book
   };
 }
 
-function responsesOf(operation: Operation, book: SchemaBook): JsonSchema {
+function responsesOf(operation: Operation, book: SchemaBook, shared: Responses): JsonSchema {
   const responses: Record<string, JsonSchema> = {
     [operation.status]: success(operation, operation.status, book),
   };
   for (const [status, meaning] of Object.entries(operation.otherStatuses ?? {})) {
     responses[status] = { ...success(operation, Number(status), book), description: meaning };
   }
-  for (const [status, codes] of listProblems(operation)) responses[status] = refusal(codes);
+  for (const [status, codes] of listProblems(operation)) responses[status] = shared.refuse(operation, codes);
   return responses;
 }
 
@@ -137,32 +143,18 @@ function success(operation: Operation, status: number, book: SchemaBook): JsonSc
   return { ...answer, content: { [resultType]: media } };
 }
 
-/** OpenAPI describes a stream as text; an extension describes the data of its events. */
-const streamOf = (event: JsonSchema): JsonSchema => ({ schema: { type: 'string' }, 'x-event-data': event });
-
-/** Problem codes are the keys of the examples. */
-function refusal(codes: readonly ProblemCode[]): JsonSchema {
-  const isRetried = codes.some((code) => RETRIED.has(PROBLEMS[code].status));
-  return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    headers: headerRefs(
-      'Content-Language',
-      isRetried && 'Retry-After',
-      codes.includes('unauthorized') && 'WWW-Authenticate',
-    ),
-    content: {
-      'application/problem+json': {
-        schema: { $ref: '#/components/schemas/ProblemOut' },
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
-      },
-    },
-  };
-}
-
-const RETRIED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503]);
+/** OpenAPI 3.1 describes a stream as text. */
+const streamOf = (event: JsonSchema): JsonSchema => ({
+  schema: {
+    type: 'string',
+    description: 'Server-sent events. `contentSchema` describes the `data` of each.',
+    contentMediaType: 'application/json',
+    contentSchema: event,
+  },
+});
 
 /** Examples of the schema, or a generated one. */
-function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
+export function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
   const own = book.resolve(schema)['examples'] as { type?: string }[] | undefined;
   if (!own || own.length < 2) return { example: makeExample(schema, book) };
   const named = own.map((value, index) => [value.type ?? `example ${index + 1}`, { value }]);
@@ -226,69 +218,4 @@ export function listProblems(operation: Operation): Map<number, ProblemCode[]> {
   const codes = [...new Set([...implied, ...(operation.problems ?? [])])].sort();
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
   return new Map([...byStatus].sort(([one], [other]) => one - other));
-}
-
-const count: JsonSchema = { type: 'integer', minimum: 0 };
-
-/** Response headers (components.headers). */
-export const HEADERS = {
-  'X-Request-ID': {
-    description: 'The id of the request: the one that it brought, or a generated one. Quote it to support.',
-    required: true,
-    schema: { type: 'string', minLength: 1, maxLength: 128 },
-  },
-  'RateLimit-Limit': {
-    description: 'Requests a minute.',
-    required: true,
-    schema: { type: 'integer', minimum: 1 },
-  },
-  'RateLimit-Remaining': {
-    description: 'Requests left in the current minute.',
-    required: true,
-    schema: count,
-  },
-  'RateLimit-Reset': {
-    description: 'Seconds until the minute ends.',
-    required: true,
-    schema: { type: 'integer', minimum: 0, maximum: 60 },
-  },
-  'Retry-After': {
-    description: 'Seconds after which a repeat makes sense, with the same `Idempotency-Key`.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-  'Content-Language': {
-    description: 'Language of the texts for people.',
-    required: true,
-    schema: { enum: LANGUAGES },
-  },
-  'WWW-Authenticate': {
-    description: 'How to show who is calling.',
-    required: true,
-    schema: { type: 'string', const: 'Bearer' },
-  },
-  ETag: {
-    description: 'The version of the resource, for `If-Match`.',
-    required: true,
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
-  },
-  'Idempotent-Replayed': {
-    description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
-    schema: { type: 'string', const: 'true' },
-  },
-} as const satisfies Record<string, JsonSchema>;
-
-type HeaderName = keyof typeof HEADERS;
-
-/** Headers of every response. */
-const GENERAL: readonly HeaderName[] = [
-  'X-Request-ID',
-  'RateLimit-Limit',
-  'RateLimit-Remaining',
-  'RateLimit-Reset',
-];
-
-/** @param more headers that this response has too; false for one that it does not have */
-function headerRefs(...more: (HeaderName | false)[]): Record<string, JsonSchema> {
-  const names = [...GENERAL, ...more].filter((name) => name !== false);
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { EVENT_TYPES } from '@gwk/core/events';
 import { OPERATIONS } from '../public-api/operations.js';
+import { readResponses } from '@gwk/test/support/api/contract/responses';
 import { closed } from '@gwk/test/support/api/contract/closed';
 import { openApiDocument } from './document.js';
 import { heedsIdempotencyKey } from './describe.js';
@@ -26,22 +28,27 @@ interface MediaUse {
 
 /** Lists every media type in the request and answers of an operation. */
 function listMedia(operation: unknown): MediaUse[] {
-  const { requestBody, responses } = operation as {
+  const described = operation as {
     requestBody?: { content: Record<string, Media> };
     responses: Record<string, { content?: Record<string, Media> }>;
   };
   return [
-    ['request', requestBody?.content] as const,
-    ...Object.entries(responses).map(([status, { content }]) => [status, content] as const),
+    ['request', described.requestBody?.content] as const,
+    ...Object.entries(readResponses(document, described)).map(
+      ([status, { content }]) => [status, content] as const,
+    ),
   ].flatMap(([at, content]) => Object.entries(content ?? {}).map(([type, media]) => ({ at, type, media })));
 }
 
-const described = Object.values(document.paths).flatMap((item) =>
-  Object.values(item).map((operation): [string, MediaUse[]] => [
-    String(operation['operationId']),
-    listMedia(operation),
-  ]),
-);
+const listDescribed = (paths: Record<string, JsonSchema>) =>
+  Object.values(paths).flatMap((item) =>
+    Object.values(item).map((operation): [string, MediaUse[]] => [
+      String((operation as JsonSchema)['operationId']),
+      listMedia(operation),
+    ]),
+  );
+const described = listDescribed(document.paths);
+const webhooks = listDescribed(document.webhooks!);
 
 function listExamples({ example, examples }: Media): unknown[] {
   if (!examples) return [example];
@@ -50,111 +57,67 @@ function listExamples({ example, examples }: Media): unknown[] {
   );
 }
 
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addFormat('binary', true);
+ajv.addSchema({ $id: 'document', components: { schemas: closed(document.components['schemas']) } });
+
 function validator(schema: JsonSchema) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  ajv.addFormat('binary', true);
-  ajv.addSchema({ $id: 'document', components: { schemas: closed(document.components['schemas']) } });
   const text = JSON.stringify(closed(schema)).replaceAll('"#/components/', '"document#/components/');
   const validate = ajv.compile(JSON.parse(text) as JsonSchema);
   return (value: unknown) => (validate(value) ? null : ajv.errorsText(validate.errors));
 }
 
-/** A schema that loses its `export` would become anonymous, and generated clients would lose its type. */
-const SCHEMAS = [
-  'AcceptedMessageOut',
-  'AlbumFile',
-  'AudioContent',
-  'AvailabilityOut',
-  'BannedData',
-  'Button',
-  'CallReceivedData',
-  'CaptionedContent',
-  'ConnectedData',
-  'ContactCheckOut',
-  'ContactContent',
-  'ContactUpdatedData',
-  'DeletedData',
-  'DeliveryOut',
-  'DeviceStatusOut',
-  'EditedData',
-  'EndedData',
-  'EventChat',
-  'EventOut',
-  'EventPerson',
-  'FailedData',
-  'FieldErrorOut',
-  'GroupUpdatedData',
-  'HealthFactorOut',
-  'HealthOut',
-  'ImageContent',
-  'InstanceCreate',
-  'InstanceOut',
-  'InstanceUpdate',
-  'InteractiveContent',
-  'InteractiveReplyData',
-  'InteractiveStatusOut',
-  'ListContent',
-  'LiveStatus',
-  'LocationContent',
-  'MediaInput',
-  'MediaOut',
-  'MediaUpload',
-  'MenuReply',
-  'MessageEdit',
-  'MessageError',
-  'MessageOut',
-  'MonitorStatus',
-  'OptOutCreate',
-  'OptOutData',
-  'OptOutOut',
-  'PairedData',
-  'PairingFailedData',
-  'PairingOut',
-  'PairingPasskey',
-  'PairingQr',
-  'PasskeyAnswer',
-  'PasskeyOptions',
-  'PasskeyRequestedData',
-  'PolicyOut',
-  'PollContent',
-  'PresenceUpdate',
-  'ProblemOut',
-  'QrData',
-  'Reaction',
-  'ReactionData',
-  'ReadMarks',
-  'ReceivedContact',
-  'ReceivedData',
-  'ReceivedLocation',
-  'Referral',
-  'RetryFailed',
-  'RetryFailedOut',
-  'SandboxInbound',
-  'SandboxInboundOut',
-  'SecretRotationOut',
-  'SendMessage',
-  'SentData',
-  'StatusUpdatedData',
-  'StickerContent',
-  'TextContent',
-  'VideoContent',
-  'WebhookEndpointCreate',
-  'WebhookEndpointOut',
-  'WebhookEndpointUpdate',
-  'WebhookTestData',
-];
+const PARTS = ['properties', 'items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'];
+
+/** The schemas that a schema contains. */
+const listParts = (schema: JsonSchema): JsonSchema[] =>
+  PARTS.flatMap((key) => {
+    const part = schema[key];
+    if (typeof part !== 'object' || part === null) return [];
+    return (key === 'items' || key === 'additionalProperties' ? [part] : Object.values(part)) as JsonSchema[];
+  });
+
+/** The objects and lists of values within a schema that have no name. */
+function listInline(schema: JsonSchema, owner: string): string[] {
+  const own = 'properties' in schema || 'enum' in schema ? [`${owner}: ${JSON.stringify(schema)}`] : [];
+  return [...own, ...listParts(schema).flatMap((part) => listInline(part, owner))];
+}
 
 describe('the OpenAPI document', () => {
   test('has every operation of the table once', () => {
     expect(described.map(([name]) => name).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
   });
 
-  test('names the schemas that generated clients use', () => {
-    expect(Object.keys(document.components['schemas']!).sort()).toEqual(SCHEMAS);
+  test('names every body, list of values and object, so that generators need not', () => {
+    const { schemas } = document.components;
+    const bodies = [...described, ...webhooks].flatMap(([name, uses]) =>
+      uses.flatMap(({ media: { schema } }) => listInline(schema, name)),
+    );
+    const nested = Object.entries(schemas!).flatMap(([name, schema]) =>
+      listParts(schema).flatMap((part) => listInline(part, name)),
+    );
+    expect([...bodies, ...nested]).toEqual([]);
+    expect(Object.keys(schemas!)).toEqual(expect.arrayContaining(['MessageReceivedEvent', 'MessagePage']));
+    expect(Object.keys(schemas!).filter((name) => /\d$/.test(name))).toEqual([]);
   });
 
-  test.each(described)('the examples of %s are valid', (_name, uses) => {
+  test('tells the variants of each union of objects apart by one field', () => {
+    const events = document.components['schemas']!['EventOut'] as unknown as {
+      oneOf: { $ref: string }[];
+      discriminator: { propertyName: string; mapping: Record<string, string> };
+    };
+    expect(events.discriminator.propertyName).toBe('type');
+    expect(Object.keys(events.discriminator.mapping)).toEqual(EVENT_TYPES);
+    expect(Object.values(events.discriminator.mapping)).toEqual(events.oneOf.map(({ $ref }) => $ref));
+    expect(Object.keys(document.webhooks!)).toEqual(EVENT_TYPES);
+  });
+
+  test('has no extensions', () => {
+    expect(JSON.stringify(document)).not.toMatch(/"x-[^"]*":/);
+  });
+
+  test.each([...described, ...webhooks])('the examples of %s are valid', (_name, uses) => {
     for (const { at, type, media } of uses) {
       if (media.schema['type'] === 'string') continue; // a stream
       const validate = validator(media.schema);

@@ -3,7 +3,9 @@ import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
-import { describeOperation, getTag, HEADERS, listProblems } from './describe.js';
+import { describeOperation, getTag, listProblems } from './describe.js';
+import { HEADERS, Responses } from './responses.js';
+import { describeWebhooks } from './webhooks.js';
 import { SchemaBook, type JsonSchema } from './schema-book.js';
 
 interface DocumentOptions {
@@ -20,6 +22,7 @@ export interface OpenApiDocument {
   servers: JsonSchema[];
   tags: JsonSchema[];
   paths: Record<string, Record<string, JsonSchema>>;
+  webhooks?: Record<string, JsonSchema>;
   components: Record<string, Record<string, JsonSchema>>;
 }
 
@@ -30,12 +33,15 @@ const VERSION = '0.1.0';
 export function openApiDocument({ operations, baseUrl, docsUrl, of }: DocumentOptions): OpenApiDocument {
   const book = new SchemaBook();
   book.add(ProblemOut, 'output');
+  const responses = new Responses();
   const paths: OpenApiDocument['paths'] = {};
   for (const operation of operations) {
     const item = (paths[operation.path] ??= {});
-    item[operation.method.toLowerCase()] = describeOperation(operation, book);
+    item[operation.method.toLowerCase()] = describeOperation(operation, { book, responses });
   }
-  const tags = [...new Set(operations.map(getTag))].sort();
+  const webhooks = of === 'console' ? undefined : describeWebhooks(book);
+  const tags = [...new Set([...operations.map(getTag), ...(webhooks ? ['webhooks'] : [])])].sort();
+  const users = { paths, responses: responses.components };
   return {
     openapi: '3.1.1',
     info: {
@@ -46,23 +52,25 @@ export function openApiDocument({ operations, baseUrl, docsUrl, of }: DocumentOp
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
+    ...(webhooks && { webhooks }),
     components: {
       securitySchemes: of === 'console' ? { session: SESSION, platform: PLATFORM } : { apiKey: API_KEY },
-      parameters: pickUsed('parameters', PARAMETERS, paths),
-      headers: pickUsed('headers', HEADERS, paths),
+      parameters: pickUsed('parameters', PARAMETERS, users),
+      headers: pickUsed('headers', HEADERS, users),
       examples: problemExamples(docsUrl, operations),
+      responses: responses.components,
       schemas: book.components,
     },
   };
 }
 
-/** Returns the components to which the paths refer. */
+/** Returns the components to which the users refer. */
 function pickUsed(
   kind: string,
   components: Readonly<Record<string, JsonSchema>>,
-  paths: OpenApiDocument['paths'],
+  users: JsonSchema,
 ): Record<string, JsonSchema> {
-  const text = JSON.stringify(paths);
+  const text = JSON.stringify(users);
   return Object.fromEntries(
     Object.entries(components).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)),
   );
@@ -106,6 +114,7 @@ const TAGS: Readonly<Record<string, string>> = {
   session: 'Sign-in and sign-out.',
   status: 'Which interactive formats work.',
   'webhook-deliveries': 'Deliveries, sent again.',
+  webhooks: 'Requests that endpoints receive.',
   'webhook-endpoints': 'Endpoints that receive events.',
 };
 

@@ -1,14 +1,17 @@
 import * as policy from '../policy/policy.js';
 import * as resources from '../resources/index.js';
 import { z } from 'zod';
+import { hoist, type JsonSchema } from './hoist.js';
 
-/** JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
-export type JsonSchema = Record<string, unknown>;
+export type { JsonSchema };
 
 /** Schemas of queries, whose fields become single parameters. */
 const SPREAD = /Query$/;
 
-/** Shared components: the exported schemas of objects, and of unions of objects that one field distinguishes. Generated clients take their names from the exports. */
+/**
+ * Shared components: the exported schemas of objects, and of unions of objects that one field distinguishes. Generated clients
+ * take their names from the exports, and of other schemas from `.meta({ id })`.
+ */
 const NAMES: ReadonlyMap<unknown, string> = new Map(
   [...Object.entries(policy), ...Object.entries(resources)]
     .filter(
@@ -37,6 +40,7 @@ const SHARED = '#/components/schemas/';
  */
 export class SchemaBook {
   readonly components: Record<string, JsonSchema> = {};
+  readonly #added = new Map<string, string>();
 
   add(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const made = z.toJSONSchema(schema, {
@@ -60,13 +64,16 @@ export class SchemaBook {
   }
 
   #name(name: string, definition: JsonSchema): void {
-    const known = this.components[name];
-    if (known && JSON.stringify(known) !== JSON.stringify(definition)) {
+    const text = JSON.stringify(definition);
+    const known = this.#added.get(name);
+    if (known === text) return;
+    if (known !== undefined || name in this.components) {
       throw new Error(
         `two schemas are called ${name}; what is sent and what is answered need names of their own`,
       );
     }
-    this.components[name] = definition;
+    this.#added.set(name, text);
+    this.components[name] = hoist(definition, name, this.components);
   }
 }
 
@@ -86,8 +93,27 @@ function nameKeys(jsonSchema: JsonSchema): void {
   delete jsonSchema['additionalProperties'];
 }
 
-function tidy({ zodSchema, jsonSchema }: Override, io: 'input' | 'output'): void {
+/** Names the field that chooses the variant, and the variant of each value. */
+function discriminate({ zodSchema, jsonSchema }: Override): void {
+  if (!(zodSchema instanceof z.ZodDiscriminatedUnion)) return;
+  const { discriminator: propertyName, options } = zodSchema.def as z.core.$ZodDiscriminatedUnionDef<
+    z.core.$ZodType[]
+  >;
+  const names = options.map((option) => registry.get(option)?.id);
+  if (!names.every((name) => name !== undefined)) return;
+  const mapping = options.flatMap((option, index) =>
+    [...(option._zod.propValues?.[propertyName] ?? [])].map((value): [string, string] => [
+      String(value),
+      `${SHARED}${names[index]!}`,
+    ]),
+  );
+  jsonSchema['discriminator'] = { propertyName, mapping: Object.fromEntries<string>(mapping) };
+}
+
+function tidy(given: Override, io: 'input' | 'output'): void {
+  const { zodSchema, jsonSchema } = given;
   const { def } = zodSchema._zod;
+  discriminate(given);
   // The format implies the pattern, which has 300 characters.
   if (jsonSchema['format'] === 'date-time' || jsonSchema['format'] === 'date') delete jsonSchema['pattern'];
   // `contentEncoding` says it; no registry has this format.

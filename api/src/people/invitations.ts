@@ -36,7 +36,7 @@ const listInvitations = operation({
   person: 'members:read',
   status: 200,
   query: PageQuery,
-  result: pageSchema(InvitationOut),
+  result: pageSchema(InvitationOut, 'InvitationPage'),
   async handle({ caller: { accountId }, query, services: { db, cursors } }) {
     return cursors.page(
       { accountId, route: `GET ${PATH}`, query },

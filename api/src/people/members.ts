@@ -25,7 +25,7 @@ const listMembers = operation({
   person: 'members:read',
   status: 200,
   query: PageQuery,
-  result: pageSchema(MemberOut),
+  result: pageSchema(MemberOut, 'MemberPage'),
   async handle({ caller: { accountId }, query, services: { db, cursors } }) {
     return cursors.page<MemberRow & { id: string }, z.output<typeof MemberOut>>(
       { accountId, route: `GET ${PATH}`, query },

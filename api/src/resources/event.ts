@@ -1,17 +1,29 @@
 import { z } from 'zod';
 import { EVENT_TYPES, FILTERABLE_EVENT_TYPES } from '@gwk/core/events';
 import { dateTime, idOut, idText, PageQuery } from '@gwk/core/resources/common';
+import { pascalCase } from '@gwk/core/text/pascal-case';
 import { EVENT_DATA } from '@gwk/core/resources/event-data';
 
 const variants = EVENT_TYPES.map((type) =>
-  z.object({
-    id: idOut('event'),
-    type: z.literal(type),
-    instance_id: idOut('instance').nullable(),
-    timestamp: z.iso.datetime(),
-    data: EVENT_DATA[type],
-  }),
+  z
+    .object({
+      id: idOut('event'),
+      type: z.literal(type),
+      instance_id: idOut('instance').nullable(),
+      timestamp: z.iso.datetime(),
+      data: EVENT_DATA[type],
+    })
+    .meta({ id: `${pascalCase(type)}Event` }),
 );
+
+/** Bodies of webhooks, by type. The header `webhook-id` names the event. */
+export const WEBHOOKS = EVENT_TYPES.map((type) =>
+  z
+    .object({ type: z.literal(type), timestamp: z.iso.datetime(), data: EVENT_DATA[type] })
+    .meta({ id: `${pascalCase(type)}Webhook` }),
+);
+
+export const WebhookOut = z.discriminatedUnion('type', WEBHOOKS as [(typeof WEBHOOKS)[number]]);
 
 /** Events. */
 export const EventOut = z.discriminatedUnion('type', variants as [(typeof variants)[number]]);

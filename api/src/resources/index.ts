@@ -16,6 +16,7 @@ export * from './console/totp.js';
 export * from '@gwk/core/resources/content';
 export * from './event.js';
 export * from '@gwk/core/resources/event-data';
+export * from '@gwk/core/resources/group';
 export * from './health.js';
 export * from './instance.js';
 export * from './interactive-status.js';

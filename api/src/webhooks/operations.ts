@@ -48,7 +48,7 @@ export const webhookOperations = [
     summary: 'List webhook endpoints',
     scope: 'webhooks:read',
     status: 200,
-    result: z.array(WebhookEndpointOut),
+    result: z.array(WebhookEndpointOut).meta({ id: 'WebhookEndpointList' }),
     async handle({ caller, services: { db } }) {
       return { status: 200, body: (await listEndpoints(db, caller)).map(endpointOut) };
     },
@@ -143,7 +143,7 @@ export const webhookOperations = [
     scope: 'webhooks:read',
     status: 200,
     query: DeliveryListQuery,
-    result: pageSchema(DeliveryOut),
+    result: pageSchema(DeliveryOut, 'DeliveryPage'),
     async handle({ caller, params, query, services: { db, cursors } }) {
       const { id: endpointId } = await findEndpoint(db, caller, params['endpoint_id']!);
       const route = `GET /v1/webhook-endpoints/${endpointId}/deliveries`;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_DETAILS, MAX_DETAILS_ITEMS, PAIRS } from './details-values.js';
+import { pascalCase } from '../text/pascal-case.js';
 
 // The facts of received cards, by kind. Fields that the sender's app left out are absent.
 
@@ -61,22 +62,23 @@ export const DETAILS_FIELDS = {
 export type DetailsKind = keyof typeof DETAILS_FIELDS;
 
 const [first, ...more] = Object.entries(DETAILS_FIELDS).map(([kind, fields]) =>
-  z.object({ kind: z.literal(kind), ...fields }),
+  z.object({ kind: z.literal(kind), ...fields }).meta({ id: `${pascalCase(kind)}Details` }),
 );
-export const Details = z.discriminatedUnion('kind', [first!, ...more]);
+export const Details = z.discriminatedUnion('kind', [first!, ...more]).meta({ id: 'Details' });
 export type Details = z.infer<typeof Details>;
 
 /** The message that comes first in the other quality. */
-export const Pair = z.object({
-  wa_message_id: z.string().min(1).max(200),
-  kind: z.enum(Object.values(PAIRS)),
-});
+export const Pair = z
+  .object({ wa_message_id: z.string().min(1).max(200), kind: z.enum(Object.values(PAIRS)) })
+  .meta({ id: 'Pair' });
 export type Pair = z.infer<typeof Pair>;
 
 /** The channel from which a message was forwarded. */
-export const ForwardedFrom = z.object({
-  id: z.string().max(100).optional(),
-  name: z.string().max(1000).optional(),
-  /** Number of the post. The link of a channel and this number lead to it. */
-  post_id: z.int().min(0).optional(),
-});
+export const ForwardedFrom = z
+  .object({
+    id: z.string().max(100).optional(),
+    name: z.string().max(1000).optional(),
+    /** Number of the post. The link of a channel and this number lead to it. */
+    post_id: z.int().min(0).optional(),
+  })
+  .meta({ id: 'ForwardedFrom' });

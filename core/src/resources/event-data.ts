@@ -119,18 +119,22 @@ export const KNOWN_OF_FILE = {
 };
 
 /** A received file, or the reason why there is none. */
-const ReceivedMedia = z.union([
-  z.object({
-    media_id: idOut('media'),
-    ...MediaOut.pick({ mimetype: true, size: true, sha256: true }).shape,
-    filename: z.string().optional(),
-    duration_s: z.number().optional(),
-    voice: z.boolean().optional(),
-    /** In webhook deliveries. */
-    url: z.url().optional(),
-  }),
-  z.object({ error: z.string(), ...KNOWN_OF_FILE }),
-]);
+const ReceivedMedia = z
+  .union([
+    z
+      .object({
+        media_id: idOut('media'),
+        ...MediaOut.pick({ mimetype: true, size: true, sha256: true }).shape,
+        filename: z.string().optional(),
+        duration_s: z.number().optional(),
+        voice: z.boolean().optional(),
+        /** In webhook deliveries. */
+        url: z.url().optional(),
+      })
+      .meta({ id: 'ReceivedFile' }),
+    z.object({ error: z.string(), ...KNOWN_OF_FILE }).meta({ id: 'MissingFile' }),
+  ])
+  .meta({ id: 'ReceivedMedia' });
 export type ReceivedMedia = z.infer<typeof ReceivedMedia>;
 
 const ABOUT_INSTANCE = { instance_id: idOut('instance'), timestamp: z.iso.datetime() };
@@ -205,7 +209,7 @@ export const OptOutData = z.object({
   keyword: z.string(),
 });
 
-const ContactIds = EventPerson.omit({ name: true });
+const ContactIds = EventPerson.omit({ name: true }).meta({ id: 'ContactIds' });
 export type ContactIds = z.infer<typeof ContactIds>;
 
 /** The ids of a contact after a change and before it: `previous` is the record that `contact` replaces. */

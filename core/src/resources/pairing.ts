@@ -10,6 +10,7 @@ export type PairingMethod = (typeof PAIRING_METHODS)[number];
 /** The operation validates `phone` itself, because its error has a code of its own. */
 export const PairingCreate = z
   .strictObject({ method: z.enum(PAIRING_METHODS).nullish(), phone: z.string().max(100).nullish() })
+  .meta({ id: 'PairingCreate' })
   .nullable();
 export type PairingCreate = z.infer<typeof PairingCreate>;
 
@@ -79,7 +80,10 @@ export const PasskeyAnswer = z.strictObject({
 });
 export type PasskeyAnswer = z.infer<typeof PasskeyAnswer>;
 
-export const PasskeyComparison = z.strictObject({ equal: z.boolean().nullish() }).nullable();
+export const PasskeyComparison = z
+  .strictObject({ equal: z.boolean().nullish() })
+  .meta({ id: 'PasskeyComparison' })
+  .nullable();
 export type PasskeyComparison = z.infer<typeof PasskeyComparison>;
 
 export const PairingOut = z.object({
@@ -102,12 +106,16 @@ export type PairingOut = z.infer<typeof PairingOut>;
  * Data of the events of a pairing stream: `qr`, `code`, `passkey`, `passkey_code`, `paired`, `connected`, and `error`, which is
  * the last event after a failure. Without `instances:write`, `qr` and `code` have the remaining time only.
  */
-export const PairingStreamData = z.union([
-  PairingQr,
-  PairingQr.pick({ code: true, expires_in_s: true }),
-  PairingQr.pick({ expires_in_s: true }),
-  PairingPasskey,
-  PairedData,
-  ConnectedData,
-  z.object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() }),
-]);
+export const PairingStreamData = z
+  .union([
+    PairingQr,
+    PairingQr.pick({ code: true, expires_in_s: true }).meta({ id: 'PairingCode' }),
+    PairingQr.pick({ expires_in_s: true }).meta({ id: 'PairingCodeTime' }),
+    PairingPasskey,
+    PairedData,
+    ConnectedData,
+    z
+      .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
+      .meta({ id: 'PairingProblem' }),
+  ])
+  .meta({ id: 'PairingStreamData' });

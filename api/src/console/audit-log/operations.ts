@@ -18,7 +18,7 @@ const listEntries = operation({
   path: PATH,
   summary: 'List the audit log, newest first',
   query: AuditQuery,
-  result: pageSchema(AuditEntryOut),
+  result: pageSchema(AuditEntryOut, 'AuditEntryPage'),
   async handle({ caller: { accountId }, query, services: { db, cursors } }) {
     return cursors.page(
       { accountId, route: `GET ${PATH}`, query },

@@ -38,7 +38,7 @@ const listAccounts = operation({
   person: 'platform-admin',
   status: 200,
   query: AccountQuery,
-  result: pageSchema(PlatformAccountOut),
+  result: pageSchema(PlatformAccountOut, 'PlatformAccountPage'),
   async handle({ session, query, services: { db, cursors, config } }) {
     let usage: (id: string) => Usage;
     return cursors.page(

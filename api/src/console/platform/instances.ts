@@ -58,7 +58,7 @@ const listPlatformInstances = operation({
   person: 'platform-admin',
   status: 200,
   query: InstanceQuery,
-  result: pageSchema(PlatformInstanceOut),
+  result: pageSchema(PlatformInstanceOut, 'PlatformInstancePage'),
   async handle({ session, query, services: { db, cursors } }) {
     return cursors.page(
       { accountId: session!.userId, route: `GET ${PATH}/instances`, query },

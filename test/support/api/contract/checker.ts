@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import type { JsonSchema } from '@gwk/api/openapi/schema-book';
 import { closed } from './closed.js';
+import { readResponses } from './responses.js';
 import type { SeenAnswer } from './seen-answers.js';
 
 /** One request and response, as a client saw it. */
@@ -93,8 +94,8 @@ export class ContractChecker {
   }
 
   #checkOperation({ name, operation }: Described, seen: Seen): SeenAnswer {
-    const { responses, operationId } = operation;
-    const response = responses[String(seen.status)];
+    const { operationId } = operation;
+    const response = readResponses(this.document, operation)[String(seen.status)];
     if (!response) throw undescribed(name, seen, `status ${seen.status}`);
     this.#checkHeaders(name, response, seen);
     if (seen.method === 'HEAD') return { operation: operationId, status: seen.status, code: null };

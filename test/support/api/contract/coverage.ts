@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
+import { readResponses } from './responses.js';
 import { formatAnswer } from './seen-answers.js';
 
 /** Documented answers that no test can produce, with the reason. */
@@ -14,9 +15,10 @@ interface Described {
 /** Lists every documented answer: each operation with each status and each problem. */
 export function listAnswers(document: OpenApiDocument): string[] {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
-  return (operations as unknown as Described[]).flatMap(({ operationId: operation, responses }) =>
-    Object.entries(responses).flatMap(([text, { content }]) => {
+  return (operations as unknown as Described[]).flatMap((described) =>
+    Object.entries(readResponses(document, described)).flatMap(([text, { content }]) => {
       const status = Number(text);
+      const operation = described.operationId;
       const problems = content?.['application/problem+json'];
       if (!problems) return [formatAnswer({ operation, status, code: null })];
       return Object.keys(problems.examples!).map((code) => formatAnswer({ operation, status, code }));
