@@ -28,6 +28,7 @@ export function createPages(config: ApiConfig): Pages {
       headers: GENERAL,
     }));
   const where = { baseUrl, docsUrl };
+  const served = config.console ? [...OPERATIONS, ...CONSOLE_OPERATIONS] : OPERATIONS;
   return new Map<string, () => Answer>([
     ['/openapi.json', describe({ operations: OPERATIONS, ...where })],
     ...(config.console
@@ -45,7 +46,7 @@ export function createPages(config: ApiConfig): Pages {
     ['/problems', () => ({ status: 200, type: HTML, body: renderProblemListHtml(), headers: BARE })],
     ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
       `/problems/${code}`,
-      () => ({ status: 200, type: HTML, body: renderProblemHtml(code), headers: BARE }),
+      () => ({ status: 200, type: HTML, body: renderProblemHtml(code, served), headers: BARE }),
     ]),
   ]);
 }
