@@ -1,8 +1,10 @@
+import { fromPublicId } from '@gwk/core/ids/ids';
 import { createClient } from 'redis';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic } from '../support/gateway/traffic.js';
 import { checkTraffic, report, settle } from '../support/gateway/check-traffic.js';
 import { pause, until } from '../support/wait.js';
+import { readEvents, writeEvents } from './events-forward.js';
 
 const CONVERSATIONS = 20;
 const PER_CONVERSATION = 50;
@@ -87,5 +89,42 @@ describe('every part killed during 1,000 sends', () => {
     expect(killed).toEqual(kills.map(([, part]) => part));
     expect(sums['left']).toBe(CONVERSATIONS * PER_CONVERSATION);
     expect(sums['ids on the network']).toBe(CONVERSATIONS * PER_CONVERSATION);
+  });
+
+  test('events of overlapping transactions are all read forward while each API is killed', async () => {
+    const { clients, client } = stage.customer;
+    const [source] = await client.events({ instance_id: stage.instance.id });
+    const { next_cursor: after } = await client.expect<{ next_cursor: string }>(
+      200,
+      'GET',
+      '/v1/events?after=now',
+    );
+    const writing = writeEvents({
+      databaseUrl: stage.gateway.settings.databaseUrl,
+      source: fromPublicId('event', source!.id)!,
+      ...{ writers: 20, transactions: 20, events: 50 },
+    });
+    const kills = [2_000, 5_000, 8_000, 11_000, 14_000];
+    const pending = [...kills];
+    const counts = await readEvents({
+      clients,
+      after,
+      last: writing.then((ids) => ids.at(-1)!),
+      onRead: (count) => {
+        if (!(count >= pending[0]!)) return;
+        pending.shift();
+        void stage.gateway.apis[pending.length % 2]!.kill('SIGKILL');
+      },
+    });
+    const written = await writing;
+    report('events read forward', {
+      written: written.length,
+      'read more than once': [...counts.values()].filter((count) => count > 1).length,
+      'APIs killed': kills.length - pending.length,
+    });
+
+    expect(written).toHaveLength(20_001);
+    expect(written.filter((id) => !counts.has(id))).toEqual([]);
+    expect(pending).toEqual([]);
   });
 });
