@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 INSTALLED := node_modules/.installed
 CLIENT := api/src/generated/prisma/client.ts
-MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json test/network/package.json)
+MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json test/network/package.json sdk/*/package.json)
 JEST := npm run --silent jest --
 
 ##@ Use
@@ -39,7 +39,7 @@ build: $(INSTALLED) $(CLIENT) ## Compile TypeScript and the web console
 
 .PHONY: clean
 clean: ## Delete compiled and generated files
-	rm -rf */dist api/src/generated
+	rm -rf */dist sdk/*/dist api/src/generated sdk/*/src/generated
 
 ##@ Ship
 PROGRAMS := api worker decoder operator engine

@@ -12,6 +12,7 @@ const BESIDE_SOURCES = [
   'local',
   'console',
   'test/network',
+  'sdk/typescript',
 ].map((name) => `<rootDir>/${name}/src`);
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
 const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT, '<rootDir>/scripts'];

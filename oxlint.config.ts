@@ -9,6 +9,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'engine-pod': ['core'],
   local: ['core'],
   console: [],
+  'sdk/typescript': [],
   'test/network': ['core'],
 };
 /** Additional workspaces for tests: the test support, the local servers and the simulated network. */
@@ -33,7 +34,7 @@ const GLOBALS = [
 const only = (...workspaces: string[]) => ({ 'gwk/workspace-imports': ['error', workspaces] as const });
 
 const boundaries = Object.entries(ARROWS).flatMap(([folder, allowed]): OxlintOverride[] => {
-  const own = folder.replace('test/', '');
+  const own = folder.replace('test/', '').replace('sdk/typescript', 'client');
   return [
     { files: [`${folder}/src/**/*.{ts,tsx}`], rules: only(...allowed) },
     { files: [`${folder}/src/**/*.test.ts`], rules: only(...new Set([...allowed, own, ...OF_TESTS])) },
@@ -112,7 +113,7 @@ export default defineConfig({
     },
     {
       files: ['test/**/*.ts'],
-      rules: only('core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'network'),
+      rules: only('core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'network', 'client'),
     },
     ...boundaries,
     // An `any` in an assertion causes no fault.

@@ -1,0 +1,36 @@
+/** One event of a stream. */
+export interface StreamEvent {
+  /** Id to resume after; only event streams have it. */
+  id?: string;
+  event: string;
+  data: unknown;
+}
+
+/** Reads server-sent events until the body ends. EventSource cannot send headers. */
+export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = blocks.pop()!;
+      yield* blocks.map(parseBlock).filter((event) => event !== null);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Returns null for a comment, such as `: ping`. */
+function parseBlock(block: string): StreamEvent | null {
+  const lines = block.split('\n');
+  const read = (field: string): string | undefined =>
+    lines.find((line) => line.startsWith(`${field}: `))?.slice(field.length + 2);
+  const event = read('event');
+  const id = read('id');
+  if (event === undefined) return null;
+  return { event, data: JSON.parse(read('data') ?? 'null'), ...(id !== undefined && { id }) };
+}

@@ -1,0 +1,118 @@
+import createClient from 'openapi-fetch';
+import { ConnectionError, createApiError, GwkError, TimeoutError } from './errors.js';
+import type { paths } from './generated/api.js';
+import { planRetry, wait } from './retry.js';
+import type { CallOptions } from './types.js';
+
+export interface GwkOptions {
+  /** Address of the gateway, such as `https://gwk.example.org`. */
+  baseUrl: string;
+  /** An API key (`gwk_live_...`). The console's cookie session needs none. */
+  apiKey?: string;
+  /** Default: that of the platform. */
+  fetch?: (request: Request) => Promise<Response>;
+  /** Attempts after the first one (default 3). */
+  retries?: number;
+  /** Milliseconds for each attempt (default 60,000). Streams have no limit. */
+  timeout?: number;
+  /** Language of `message` of errors: `en` (default) or `pt`. */
+  language?: 'en' | 'pt';
+}
+
+/** A request as the table of operations describes it. */
+export interface Call {
+  method: string;
+  path: string;
+  params: Record<string, string>;
+  query?: object;
+  /** Made again for each attempt. */
+  body?: () => unknown;
+  headers?: Record<string, string>;
+  isStream?: boolean;
+  options: CallOptions;
+}
+
+/** Sends requests and repeats them. */
+export class Transport {
+  readonly #client;
+  readonly #options: GwkOptions;
+
+  constructor(options: GwkOptions) {
+    this.#options = options;
+    const { baseUrl, apiKey, language = 'en', fetch } = options;
+    this.#client = createClient<paths>({
+      baseUrl,
+      ...(fetch && { fetch }),
+      headers: {
+        'Accept-Language': language,
+        ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+      },
+    });
+  }
+
+  /**
+   * Returns the body of the answer.
+   * @throws ApiError for an error answer, ConnectionError without one, the reason of an aborted signal
+   */
+  async send(call: Call): Promise<unknown> {
+    const { retries = this.#options.retries ?? 3, signal } = call.options;
+    const headers = this.#makeHeaders(call);
+    const repeatable = call.method === 'GET' || 'Idempotency-Key' in headers;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(call, headers);
+      } catch (error) {
+        signal?.throwIfAborted();
+        const seconds = attempt > retries ? null : planRetry(error, { repeatable, attempt });
+        if (seconds === null) throw error;
+        await wait(seconds, signal);
+      }
+    }
+  }
+
+  #makeHeaders({ method, headers, options }: Call): Record<string, string> {
+    const { idempotencyKey, ifMatch, requestId } = options;
+    return {
+      ...headers,
+      ...(method === 'POST' && { 'Idempotency-Key': idempotencyKey ?? crypto.randomUUID() }),
+      ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
+      ...(requestId !== undefined && { 'X-Request-ID': requestId }),
+    };
+  }
+
+  async #attempt(call: Call, headers: Record<string, string>): Promise<unknown> {
+    const { timeout = this.#options.timeout ?? 60_000, signal } = call.options;
+    const limit = call.isStream ? undefined : AbortSignal.timeout(timeout);
+    const signals = [signal, limit].filter((one) => one !== undefined);
+    // Outside of the try block: a file that cannot be read is no broken connection.
+    const body = await call.body?.();
+    try {
+      return await this.#fetch(call, { body, headers, signal: AbortSignal.any(signals) });
+    } catch (error) {
+      if (error instanceof GwkError) throw error;
+      signal?.throwIfAborted();
+      if (limit?.aborted) throw new TimeoutError(`No answer within ${timeout} ms`, { cause: error });
+      throw new ConnectionError('No answer from the gateway', { cause: error });
+    }
+  }
+
+  async #fetch({ method, path, params, query, isStream }: Call, init: Init): Promise<unknown> {
+    const request = {
+      ...init,
+      params: { path: params, query },
+      ...(init.body instanceof FormData && { bodySerializer: (form: unknown) => form }),
+      parseAs: isStream ? 'stream' : 'json',
+    };
+    // The table of operations comes from the same document as `paths`; their relation is lost here.
+    const answer = await this.#client.request(method.toLowerCase() as 'get', path as never, request as never);
+    const { data, error, response } = answer as { data?: unknown; error?: unknown; response: Response };
+    if (!response.ok) throw createApiError(error, response);
+    return data;
+  }
+}
+
+interface Init {
+  body: unknown;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+}
