@@ -68,7 +68,7 @@ const stamp = join(dist, '.inputs');
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== inputs) {
   rmSync(dist, { recursive: true, force: true });
   generate();
-  run(join(resolve('typescript7/package.json'), '../bin/tsc'), '-p', folder);
+  run(join(resolve('typescript7/package.json'), '../bin/tsc'), '-p', join(folder, 'tsconfig.build.json'));
   // One set of declarations for both forms; the package.json of the folder says which form they describe.
   cpSync(join(dist, 'esm'), join(dist, 'cjs'), { recursive: true });
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n');

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { ApiError, ConnectionError, StreamEndedError } from './errors.js';
 import type { paths } from './generated/api.js';
-import { planRetry, wait } from './retry.js';
+import { planRetry } from './retry.js';
 import { readServerSentEvents } from './server-sent-events.js';
 import type { Transport } from './transport.js';
 import type { CallOptions, Schemas } from './types.js';
@@ -36,7 +36,7 @@ export async function* follow(
       if (error instanceof StreamEndedError && !PASSING.has(error.code)) throw error;
     }
     // Streams end when a process stops. Another process continues them.
-    await wait(planRetry(new ConnectionError(), { repeatable: true, attempt })!, options.signal);
+    await transport.wait(planRetry(new ConnectionError(), { repeatable: true, attempt })!, options.signal);
   }
 }
 

@@ -17,6 +17,8 @@ export interface GwkOptions {
   timeout?: number;
   /** Language of `message` of errors: `en` (default) or `pt`. */
   language?: 'en' | 'pt';
+  /** Waits before a retry. Default: with a timer. */
+  wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /** A request as the table of operations describes it. */
@@ -36,9 +38,11 @@ export interface Call {
 export class Transport {
   readonly #client;
   readonly #options: GwkOptions;
+  readonly wait: NonNullable<GwkOptions['wait']>;
 
   constructor(options: GwkOptions) {
     this.#options = options;
+    this.wait = options.wait ?? wait;
     const { baseUrl, apiKey, language = 'en', fetch } = options;
     this.#client = createClient<paths>({
       baseUrl,
@@ -65,7 +69,7 @@ export class Transport {
         signal?.throwIfAborted();
         const seconds = attempt > retries ? null : planRetry(error, { repeatable, attempt });
         if (seconds === null) throw error;
-        await wait(seconds, signal);
+        await this.wait(seconds, signal);
       }
     }
   }
