@@ -44,7 +44,13 @@ function generate() {
   mkdirSync(generated, { recursive: true });
   writeFileSync(join(generated, 'openapi.json'), description);
   const tool = join(resolve('openapi-typescript/package.json'), '../bin/cli.js');
-  run(tool, join(generated, 'openapi.json'), '--output', join(generated, 'api.ts'));
+  run(
+    tool,
+    join(generated, 'openapi.json'),
+    '--default-non-nullable=false',
+    '--output',
+    join(generated, 'api.ts'),
+  );
   const table = JSON.stringify(makeTable(document), null, 2);
   writeFileSync(join(generated, 'operations.ts'), `export const OPERATIONS = ${table} as const;\n`);
 }

@@ -1,0 +1,239 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { ApiError, Gwk, OPERATIONS } from '@gwk/client';
+import { ROOT } from '../support/program.js';
+import { until } from '../support/wait.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
+
+const FRIEND = '5511987650077';
+const PHONE = '5511987650078';
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+describe('the client for TypeScript', () => {
+  let stage: SharedStage;
+  let client: Gwk;
+  /** Operations of which a call was answered by their own code. */
+  const called = new Set<string>();
+
+  beforeAll(async () => {
+    stage = await openSharedStage('sdk');
+    const options = {
+      baseUrl: stage.gateway.urls[0]!,
+      apiKey: stage.customer.key.api_key,
+      fetch: (request: Request) => {
+        called.add(findOperation(request));
+        return fetch(request);
+      },
+    };
+    client = new Gwk(options);
+  });
+
+  const send = (body: string) =>
+    client.messages.send({ instance_id: stage.instance.id, to: FRIEND, type: 'text', text: { body } });
+  const untilLeft = (id: string) =>
+    until(async () => !['queued', 'sending'].includes((await client.messages.get(id)).status), {
+      what: `${id} left`,
+    });
+  const codeOf = (call: Promise<unknown>) =>
+    call.then(
+      () => 'none',
+      (error: unknown) => (error instanceof ApiError ? error.code : String(error)),
+    );
+
+  test('sends, lists, changes and deletes messages', async () => {
+    const { id } = await send('One');
+    await untilLeft(id);
+    await expect(client.messages.edit(id, { text: 'Two' })).resolves.toMatchObject({ id });
+    await client.messages.react(id, { emoji: '👍' });
+    await client.messages.delete(id);
+    const second = await send('Three');
+    const ids: string[] = [];
+    for await (const message of client.messages.list({ instance_id: stage.instance.id, limit: 1 }))
+      ids.push(message.id);
+    expect(ids).toEqual(expect.arrayContaining([id, second.id]));
+  });
+
+  test('repeats a request with an own key', async () => {
+    const body = {
+      instance_id: stage.instance.id,
+      to: FRIEND,
+      type: 'text',
+      text: { body: 'Once' },
+    } as const;
+    const first = await client.messages.send(body, { idempotencyKey: 'order-1' });
+    await expect(client.messages.send(body, { idempotencyKey: 'order-1' })).resolves.toMatchObject({
+      id: first.id,
+    });
+  });
+
+  test('uploads from bytes, a stream and a path', async () => {
+    const bytes = Buffer.from(PNG, 'base64');
+    const { id } = await client.media.upload({ file: new Blob([bytes]), filename: 'a.png' });
+    const streamed = await client.media.upload({ file: new Blob([bytes]).stream(), filename: 'b.png' });
+    const fromPath = await client.media.upload({ file: { path: join(ROOT, 'docs/pictures/overview.png') } });
+    expect(streamed).toMatchObject({ mimetype: 'image/png', filename: 'b.png' });
+    expect(fromPath).toMatchObject({ mimetype: 'image/png', filename: 'overview.png' });
+    await expect(client.media.get(id)).resolves.toMatchObject({ size: bytes.length });
+  });
+
+  test('creates, reads, changes and deletes instances', async () => {
+    const { id } = await client.instances.create({ name: 'sdk second', kind: 'sandbox' });
+    await client.instances.update(id, { name: 'sdk renamed' });
+    await expect(client.instances.get(id)).resolves.toMatchObject({ name: 'sdk renamed' });
+    await expect(client.instances.getHealth(id)).resolves.toMatchObject({ instance_id: id });
+    await client.instances.getAvailability(id);
+    await client.instances.getPolicy(id);
+    const page = await client.instances.list();
+    expect(page.data.map((instance) => instance.id)).toContain(id);
+    await client.instances.restart(id);
+    await client.instances.delete(id);
+  });
+
+  test('pairs, step by step', async () => {
+    const { id } = await client.instances.create({ name: 'sdk paired', kind: 'sandbox' });
+    await until(async () => (await client.instances.get(id)).state === 'connected', { what: 'connected' });
+    await expect(codeOf(client.instances.startPairing(id))).resolves.toBe('already-paired');
+    await client.instances.logout(id);
+    const steps: string[] = [];
+    for await (const { step } of client.instances.pair(id)) {
+      steps.push(step);
+      if (step === 'qr') await stage.network.phone(id, { kind: 'scan' });
+    }
+    expect(steps[0]).toBe('qr');
+    expect(steps.at(-1)).toBe('connected');
+    await client.instances.getPairing(id);
+    const credential = { id: 'AQ', rawId: 'AQ', type: 'public-key', response: {} };
+    await expect(codeOf(client.instances.answerPasskey(id, { credential } as never))).resolves.not.toBe(
+      'none',
+    );
+    await expect(codeOf(client.instances.confirmPasskey(id))).resolves.toBe('passkey-not-awaited');
+  });
+
+  test('reads contacts and groups, and marks chats', async () => {
+    const { id } = stage.instance;
+    await expect(client.instances.checkContact(id, FRIEND)).resolves.toMatchObject({ exists: true });
+    const groups = await client.instances.listGroups(id);
+    await codeOf(client.instances.getGroup(id, groups.data[0]?.jid ?? '120363041234567890@g.us'));
+    const inbound = await client.instances.sandboxInbound(id, { from: FRIEND, text: 'Hello' });
+    await client.instances.markRead(id, FRIEND, { wa_message_ids: [inbound.wa_message_id!] });
+    await client.instances.showPresence(id, FRIEND, { state: 'typing' });
+    await expect(client.status.getInteractive()).resolves.toHaveProperty('formats');
+  });
+
+  test('records and removes opt-outs', async () => {
+    await client.optOuts.create({ phone: PHONE });
+    await expect(client.optOuts.list({ phone: PHONE })).resolves.toMatchObject({ data: [{ phone: PHONE }] });
+    const refused = client.messages.send({
+      instance_id: stage.instance.id,
+      to: PHONE,
+      type: 'text',
+      text: { body: 'x' },
+    });
+    await expect(codeOf(refused)).resolves.toBe('contact-opted-out');
+    await client.optOuts.delete(PHONE);
+  });
+
+  test('lists, reads, streams and follows events', async () => {
+    const stop = AbortSignal.timeout(60_000);
+    await send('An event');
+    for await (const { event } of client.events.follow({ after: 'oldest' }, { signal: stop })) {
+      await expect(client.events.get(event.id)).resolves.toMatchObject({ type: event.type });
+      break;
+    }
+    for await (const { event, id } of client.events.stream({ after: 'oldest' }, { signal: stop })) {
+      expect([typeof event, typeof id]).toEqual(['string', 'string']);
+      break;
+    }
+    const seen: string[] = [];
+    for await (const { type } of client.events.list({ after: 'oldest', limit: 2 })) seen.push(type);
+    expect(seen).toContain('message.sent');
+  });
+
+  test('manages webhooks and verifies their requests', async () => {
+    const url = stage.receiver.url(`${stage.path}/sdk`);
+    const { id } = await client.webhookEndpoints.create({ url });
+    await client.webhookEndpoints.update(id, { description: 'sdk' });
+    await expect(client.webhookEndpoints.get(id)).resolves.toMatchObject({ description: 'sdk' });
+    expect((await client.webhookEndpoints.list()).length).toBeGreaterThan(1);
+    await client.webhookEndpoints.rotateSecret(id);
+    const delivery = await client.webhookEndpoints.test(id);
+    const settled = async () => {
+      const { data } = await client.webhookEndpoints.listDeliveries(id);
+      return data.some((one) => one.id === delivery.id && one.status !== 'pending');
+    };
+    await until(settled, { what: 'the test was delivered' });
+    await codeOf(client.webhookDeliveries.retry(delivery.id));
+    await client.webhookEndpoints.retryFailedDeliveries(id, { since: new Date(0).toISOString() });
+    await client.webhookEndpoints.delete(id);
+  });
+
+  test('has called every operation of the document', () => {
+    const all = Object.values(OPERATIONS).flatMap((group) =>
+      Object.values(group).map(([method, path]) => `${method as string} ${path as string}`),
+    );
+    expect(all.filter((operation) => !called.has(operation))).toEqual([]);
+  });
+});
+
+test('the examples of the page compile', () => {
+  const blocks = readFileSync(join(ROOT, 'docs/sdk-typescript.md'), 'utf8').matchAll(/^```ts\n(.*?)^```/gms);
+  const [setup, ...examples] = [...blocks].map(([, code]) => code!);
+  expect(examples).toHaveLength(12);
+  const folder = mkdtempSync(join(ROOT, 'test/dist/recipes-'));
+  try {
+    const files = examples.map((example, index) => {
+      const file = join(folder, `example-${index}.ts`);
+      const imports = /^import .*\n/gm;
+      writeFileSync(
+        file,
+        `${(example.match(imports) ?? []).join('')}${setup!}${example.replace(imports, '')}`,
+      );
+      return file;
+    });
+    const compiler = join(ROOT, 'node_modules/typescript7/bin/tsc');
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+    const types = ['--types', 'node', '--lib', 'es2022,dom', '--ignoreConfig'];
+    const { stdout, status } = spawnSync(process.execPath, [compiler, ...options, ...types, ...files], {
+      encoding: 'utf8',
+    });
+    expect([stdout, status]).toEqual(['', 0]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+describe('the package', () => {
+  const folder = join(ROOT, 'sdk/typescript');
+
+  test('has at most 20 kB compressed, with at most two dependencies', () => {
+    const bundle = readFileSync(join(folder, 'dist/esm/index.js'));
+    expect(gzipSync(bundle).length).toBeLessThan(20_000);
+    const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      dependencies: object;
+    };
+    expect(Object.keys(dependencies)).toEqual(['openapi-fetch', 'standardwebhooks']);
+  });
+
+  test.each([
+    ['import', ['--input-type=module', '-e', "import { Gwk } from '@gwk/client'; console.log(typeof Gwk)"]],
+    ['require', ['--input-type=commonjs', '-e', "console.log(typeof require('@gwk/client').Gwk)"]],
+  ])('loads by %s', (_, args) => {
+    expect(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })).toBe('function\n');
+  });
+});
+
+/** The row of the table that a request belongs to. More literal paths come before those with parameters. */
+function findOperation({ method, url }: Request): string {
+  const { pathname } = new URL(url);
+  const rows = Object.values(OPERATIONS).flatMap((group) => Object.values(group) as (readonly string[])[]);
+  const fitting = rows
+    .filter(([rowMethod, path]) => {
+      const pattern = path!.replace(/\{\w+\}/g, '[^/]+');
+      return rowMethod === method && new RegExp(`^${pattern}$`).test(pathname);
+    })
+    .sort(([, one], [, other]) => one!.split('{').length - other!.split('{').length);
+  return `${fitting[0]![0]} ${fitting[0]![1]}`;
+}
