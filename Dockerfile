@@ -27,6 +27,7 @@ COPY decoder/package.json decoder/
 COPY operator/package.json operator/
 COPY engine-pod/package.json engine-pod/
 COPY local/package.json local/
+COPY cli/package.json cli/
 COPY console/package.json console/
 COPY test/package.json test/
 COPY test/network/package.json test/network/

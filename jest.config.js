@@ -10,6 +10,7 @@ const BESIDE_SOURCES = [
   'operator',
   'engine-pod',
   'local',
+  'cli',
   'console',
   'test/network',
   'sdk/typescript',

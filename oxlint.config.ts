@@ -8,6 +8,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   operator: ['core'],
   'engine-pod': ['core'],
   local: ['core'],
+  cli: ['core', 'client'],
   console: [],
   'sdk/typescript': [],
   'test/network': ['core'],
@@ -97,7 +98,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['{core,api,decoder,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
+      files: ['{core,api,decoder,operator,engine-pod,local,cli}/src/**/*.ts', 'examples/**/*.js'],
       excludeFiles: ['**/*.test.ts'],
       rules: {
         'gwk/constant-time': 'error',
@@ -113,7 +114,7 @@ export default defineConfig({
     },
     {
       files: ['test/**/*.ts'],
-      rules: only('core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'network', 'client'),
+      rules: only('core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'cli', 'network', 'client'),
     },
     ...boundaries,
     // An `any` in an assertion causes no fault.

@@ -85,7 +85,9 @@ const OTHER_MEANINGS: Record<string, RegExp> = {
   // A simulated contact plays a message.
   played: /\/sandbox\/driver\.ts$/,
 };
-const SOURCES = ['core', 'api', 'decoder', 'operator', 'engine-pod', 'local'].map((name) => `${name}/src`);
+const SOURCES = ['core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'cli'].map(
+  (name) => `${name}/src`,
+);
 
 const withoutComments = (code: string): string => code.replace(/\/\*[^]*?\*\/|^\s*(\/\/|--).*$/gm, '');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../support/program.js';
 
-const PROGRAMS = ['core', 'api', 'decoder', 'operator', 'engine-pod', 'local'];
+const PROGRAMS = ['core', 'api', 'decoder', 'operator', 'engine-pod', 'local', 'cli'];
 
 /** A field of a class, or a constant of a module, that begins empty. */
 const FIELD =

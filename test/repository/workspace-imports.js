@@ -9,6 +9,7 @@ const WORKSPACES = [
   'operator',
   'engine-pod',
   'local',
+  'cli',
   'console',
   'network',
   'test',

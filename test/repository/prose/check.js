@@ -5,7 +5,7 @@ import { readProse } from './text.js';
 
 /** Product code, SQL, chart and docs; tests are left to review. */
 const CHECKED =
-  /^(?:(?:api|core|decoder|operator|engine-pod|local|images|bin|scripts|charts|docs|examples)\/.*|[^/]+)\.(?:ts|js|sql|prisma|md|ya?ml|tpl|txt)$/;
+  /^(?:(?:api|core|decoder|operator|engine-pod|local|cli|images|bin|scripts|charts|docs|examples)\/.*|[^/]+)\.(?:ts|js|sql|prisma|md|ya?ml|tpl|txt)$/;
 const SKIPPED =
   /\.test\.ts$|\/generated\/|^THIRD-PARTY\.md$|^CODE_OF_CONDUCT\.md$|^charts\/[^/]+\/dashboards\//;
 
