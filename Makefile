@@ -56,6 +56,11 @@ images: ## Build the container images with Docker (REGISTRY=registry.example.com
 	    --tag $(REGISTRY)/gwk-$$program:$(TAG) .; \
 	done
 
+.PHONY: cli
+cli: build ## Build gwk for people without the source tree: an npm package and executables in cli/dist
+	@exec node cli/build.js executable
+	@cd cli && npm pack --silent --pack-destination dist
+
 .PHONY: sbom
 sbom: $(INSTALLED) ## Write the SBOMs of the programs' packages to .images and, with syft, of the images (CycloneDX)
 	@mkdir -p .images

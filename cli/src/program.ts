@@ -1,12 +1,40 @@
 import { Command } from 'commander';
+import { registerCheck } from './commands/check.js';
+import { registerCompletion } from './commands/completion.js';
+import { registerDoctor } from './commands/doctor.js';
+import { registerEvents } from './commands/events.js';
+import { registerInstances } from './commands/instances.js';
+import { registerMessages } from './commands/messages.js';
+import { registerPair } from './commands/pair.js';
+import { registerServerCommands } from './commands/server-commands.js';
+import { registerProfiles } from './profiles/commands.js';
 import type { ProgramName } from './program-name.js';
 import { VERSION } from './version.js';
+import { registerListen } from './webhooks/listen.js';
+import { registerTrigger } from './webhooks/trigger.js';
 
 /** Adds its commands to the given one. */
 type CommandGroup = (parent: Command) => void;
 
+function registerWebhooks(program: Command): void {
+  const webhooks = program.command('webhooks').description('webhooks for a program on this machine');
+  registerListen(webhooks);
+  registerTrigger(webhooks);
+}
+
 /** Commands of `gwk`, in the order of its help. */
-const GROUPS: readonly CommandGroup[] = [];
+const GROUPS: readonly CommandGroup[] = [
+  registerProfiles,
+  registerMessages,
+  registerInstances,
+  registerPair,
+  registerEvents,
+  registerWebhooks,
+  registerCheck,
+  registerDoctor,
+  registerCompletion,
+  registerServerCommands,
+];
 
 /** Commands of `kubectl gwk`, which are `gwk kubectl ...` too. */
 const OF_KUBECTL: readonly CommandGroup[] = [];
@@ -14,6 +42,7 @@ const OF_KUBECTL: readonly CommandGroup[] = [];
 export function createProgram(name: ProgramName): Command {
   const program = new Command(name)
     .version(VERSION)
+    .exitOverride()
     .enablePositionalOptions()
     .showHelpAfterError(`(${name} --help lists the commands)`);
   if (name === 'kubectl-gwk') {

@@ -4,8 +4,8 @@ import { ROOT } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-test('docs/cli.md reads secrets and settings that exist', () => {
-  const page = read('docs/cli.md');
+test('docs/server-cli.md reads secrets and settings that exist', () => {
+  const page = read('docs/server-cli.md');
   const secrets = [...page.matchAll(/secrets\.json'\)\.(\w+)/g)].map(([, name]) => name!);
   expect(secrets.length).toBeGreaterThan(1);
   const stored = read('local/src/supervisor/secrets.ts');

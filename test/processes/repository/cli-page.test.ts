@@ -1,10 +1,21 @@
-import { execFile } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { baseEnvironment, GWK, ROOT } from '../../support/program.js';
+import { baseEnvironment, ROOT } from '../../support/program.js';
 
-test('docs/cli.md lists all commands as `gwk --help` prints them', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [GWK, '--help'], { env: baseEnvironment() });
-  expect(readFileSync(join(ROOT, 'docs/cli.md'), 'utf8')).toContain(`\n\`\`\`text\n${stdout}\`\`\`\n`);
+test.each([
+  ['cli.md', 'cli/dist/gwk.cjs', 7],
+  ['server-cli.md', 'bin/gwk.js', 1],
+])('docs/%s lists all commands as `gwk --help` prints them', (page, program, helps) => {
+  const [, block] = /```text\n([^]*?)```\n/.exec(readFileSync(join(ROOT, 'docs', page), 'utf8'))!;
+  const usages = [...block!.matchAll(/^Usage: gwk([^[\n]*)/gm)].map(([, words]) => words!.trim());
+  expect(usages.length).toBe(helps);
+  const printed = usages.map((words) =>
+    execFileSync(
+      process.execPath,
+      [join(ROOT, program), ...words.split(' ').filter((word) => word !== ''), '--help'],
+      { encoding: 'utf8', env: baseEnvironment() },
+    ),
+  );
+  expect(block).toBe(printed.join('\n'));
 });

@@ -1,0 +1,72 @@
+// Builds the program as one file, dist/gwk.cjs. With the word `executable` also as executables with Node inside, one for
+// each installed Node of Linux: dist/gwk-linux-x64 and dist/gwk-linux-arm64.
+import { spawnSync, execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+  readFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { inject } from 'postject';
+import { rolldown } from 'rolldown';
+
+const DIST = join(import.meta.dirname, 'dist');
+const BUNDLE = join(DIST, 'gwk.cjs');
+/** A mark in Node itself, which says that a program follows. */
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+async function bundle() {
+  const build = await rolldown({ input: join(DIST, 'main.js'), platform: 'node' });
+  const { output } = await build.write({ file: BUNDLE, format: 'cjs', minify: true, codeSplitting: false });
+  chmodSync(BUNDLE, 0o755);
+  // A test reads this list: the program may not contain the engine and its libraries.
+  const modules = output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+  writeFileSync(join(DIST, 'modules.json'), JSON.stringify(modules.sort(), null, 2));
+}
+
+function findNode(platform) {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`node-${platform}/package.json`);
+    const path = join(dirname(manifest), 'bin/node');
+    return existsSync(path) ? path : null;
+  } catch {
+    return null;
+  }
+}
+
+async function buildExecutable(platform, node) {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-executable-'));
+  try {
+    const blob = join(folder, 'blob');
+    const settings = { main: BUNDLE, output: blob, disableExperimentalSEAWarning: true };
+    writeFileSync(join(folder, 'sea.json'), JSON.stringify(settings));
+    execFileSync(process.execPath, ['--experimental-sea-config', join(folder, 'sea.json')], {
+      stdio: 'pipe',
+    });
+    const file = join(folder, 'gwk');
+    copyFileSync(node, file);
+    chmodSync(file, 0o755);
+    // Without symbols the download is a third smaller. Programs for another processor stay as they are.
+    spawnSync('strip', [file]);
+    await inject(file, 'NODE_SEA_BLOB', readFileSync(blob), { sentinelFuse: FUSE });
+    copyFileSync(file, join(DIST, `gwk-${platform}`));
+    console.log(`cli: wrote cli/dist/gwk-${platform}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await bundle();
+if (process.argv[2] === 'executable') {
+  for (const platform of ['linux-x64', 'linux-arm64']) {
+    const node = findNode(platform);
+    if (node) await buildExecutable(platform, node);
+    else console.log(`cli: no executable for ${platform}, because its Node is not installed`);
+  }
+}

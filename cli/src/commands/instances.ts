@@ -1,0 +1,104 @@
+import { Option, type Command } from 'commander';
+import {
+  addCommand,
+  openGateway,
+  parseCount,
+  print,
+  printItem,
+  printList,
+  type CommonOptions,
+} from '../command.js';
+import { CliError } from '../errors.js';
+import type { Gateway } from '../gateway/gateway.js';
+
+/** Fields of an instance that the program reads. */
+export interface Instance {
+  id: string;
+  name: string;
+  kind: string;
+  state: string;
+  jid: string | null;
+  created_at: string;
+}
+
+/** An instance by its id or its name. @throws CliError */
+export async function findInstance(gateway: Gateway, given: string): Promise<Instance> {
+  if (given.startsWith('ins_')) return gateway.call('GET', `/v1/instances/${encodeURIComponent(given)}`);
+  return chooseInstance(await listInstances(gateway), given);
+}
+
+/** @throws CliError */
+export function chooseInstance(instances: readonly Instance[], name: string): Instance {
+  const [found, ...others] = instances.filter((instance) => instance.name === name);
+  if (found === undefined)
+    throw new CliError('not-found', `No instance is named "${name}". List them with: gwk instances`);
+  if (others.length === 0) return found;
+  const ids = [found, ...others].map(({ id }) => id).join(', ');
+  throw new CliError('usage', `Several instances are named "${name}". Use an id: ${ids}`);
+}
+
+export const listInstances = (gateway: Gateway, limit = 10_000): Promise<Instance[]> =>
+  gateway.list('/v1/instances', {}, limit);
+
+const COLUMNS = {
+  id: ({ id }: Instance) => id,
+  name: ({ name }: Instance) => name,
+  kind: ({ kind }: Instance) => kind,
+  state: ({ state }: Instance) => state,
+  number: ({ jid }: Instance) => jid?.replace(/[@:].*/, ''),
+};
+
+export function registerInstances(program: Command): void {
+  const instances = program.command('instances').description('instances, one for each phone number');
+  addCommand(instances, 'list', 'list the instances')
+    .option('--limit <number>', 'maximum number of instances', parseCount, 100)
+    .action(async (options: CommonOptions & { limit: number }) => {
+      printList(await listInstances(openGateway(options), options.limit), COLUMNS, options);
+    });
+  addCommand(instances, 'get <instance>', 'show an instance, by its id or name').action(
+    async (given: string, options: CommonOptions) =>
+      printItem(await findInstance(openGateway(options), given), options),
+  );
+  addCommand(instances, 'create <name>', 'create an instance; gwk pair links a phone with it')
+    .addOption(
+      new Option('--kind <kind>', 'a phone number, or a simulated one')
+        .choices(['web', 'sandbox'])
+        .default('web'),
+    )
+    .action(async (name: string, options: CommonOptions & { kind: string }) => {
+      const body = { name, kind: options.kind };
+      printItem(await openGateway(options).call<Instance>('POST', '/v1/instances', { body }), options);
+    });
+  registerActions(instances);
+}
+
+function registerActions(instances: Command): void {
+  for (const [verb, description] of [
+    ['restart', 'restart the engine of an instance'],
+    ['logout', 'unlink the phone of an instance'],
+  ] as const) {
+    addCommand(instances, `${verb} <instance>`, description).action(
+      async (given: string, options: CommonOptions) => {
+        const gateway = openGateway(options);
+        const { id, name } = await findInstance(gateway, given);
+        await gateway.call('POST', `/v1/instances/${id}/${verb}`);
+        print(
+          options.json ? JSON.stringify({ id, [verb]: true }) : `${verb} of ${name} (${id}) is under way`,
+        );
+      },
+    );
+  }
+  addCommand(instances, 'delete <instance>', 'unlink the phone, and delete the instance')
+    .option('--yes', 'confirm')
+    .action(async (given: string, options: CommonOptions & { yes?: true }) => {
+      const gateway = openGateway(options);
+      const { id, name } = await findInstance(gateway, given);
+      if (!options.yes)
+        throw new CliError(
+          'usage',
+          `This unlinks the phone of ${name} (${id}) and deletes it. Confirm with --yes`,
+        );
+      await gateway.call('DELETE', `/v1/instances/${id}`);
+      print(options.json ? JSON.stringify({ id, deleted: true }) : `Deleted ${name} (${id})`);
+    });
+}

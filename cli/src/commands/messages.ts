@@ -1,0 +1,116 @@
+import { openAsBlob } from 'node:fs';
+import { basename } from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { addCommand, openGateway, parseCount, printItem, printList, type CommonOptions } from '../command.js';
+import { CliError } from '../errors.js';
+import type { Gateway } from '../gateway/gateway.js';
+import { findInstance } from './instances.js';
+
+interface Message {
+  id: string;
+  direction: string;
+  to: string;
+  type: string;
+  status: string;
+  created_at: string;
+}
+
+interface Media {
+  id: string;
+  mimetype: string;
+  filename: string | null;
+}
+
+interface SendOptions extends CommonOptions {
+  from: string;
+  to: string;
+  file?: string;
+}
+
+const COLUMNS = {
+  id: ({ id }: Message) => id,
+  direction: ({ direction }: Message) => direction,
+  to: ({ to }: Message) => to,
+  type: ({ type }: Message) => type,
+  status: ({ status }: Message) => status,
+  created: ({ created_at }: Message) => created_at,
+};
+
+export function registerMessages(program: Command): void {
+  addCommand(program, 'send [text]', 'send a text or a file; a text with a file is its caption')
+    .requiredOption('--from <instance>', 'id or name of the instance')
+    .requiredOption('--to <number>', 'phone number with country and area code, or a group', parseRecipient)
+    .option('--file <path>', 'file to send')
+    .action(async (text: string | undefined, options: SendOptions) =>
+      printItem(await send(text, options), options),
+    );
+  const messages = program.command('messages').description('messages, sent and received');
+  addCommand(messages, 'list', 'list messages, newest first')
+    .option('--instance <instance>', 'only messages of this instance')
+    .option('--status <status>', 'only messages with this status')
+    .option('--to <number>', 'only messages to this number', parseRecipient)
+    .option('--since <time>', 'only messages since this time, e.g. 2026-11-21T14:30:00Z')
+    .option('--limit <number>', 'maximum number of messages', parseCount, 20)
+    .action(list);
+  addCommand(messages, 'get <id>', 'show a message').action(async (id: string, options: CommonOptions) =>
+    printItem(
+      await openGateway(options).call<Message>('GET', `/v1/messages/${encodeURIComponent(id)}`),
+      options,
+    ),
+  );
+}
+
+type ListOptions = CommonOptions & {
+  instance?: string;
+  status?: string;
+  to?: string;
+  since?: string;
+  limit: number;
+};
+
+async function list({ instance, status, to, since, ...options }: ListOptions): Promise<void> {
+  const gateway = openGateway(options);
+  const id = instance === undefined ? undefined : (await findInstance(gateway, instance)).id;
+  const query = { instance_id: id, status, to, since };
+  printList(await gateway.list<Message>('/v1/messages', query, options.limit), COLUMNS, options);
+}
+
+async function send(text: string | undefined, options: SendOptions): Promise<Message> {
+  if (text === undefined && options.file === undefined) throw new CliError('usage', 'Give a text or --file');
+  const gateway = openGateway(options);
+  const { id } = await findInstance(gateway, options.from);
+  const media = options.file === undefined ? null : await upload(gateway, options.file);
+  const body = { instance_id: id, to: options.to, ...buildContent(text, media) };
+  return gateway.call('POST', '/v1/messages', { body });
+}
+
+/** The content of a request. @throws CliError */
+export function buildContent(text: string | undefined, media: Media | null): object {
+  if (!media) return { type: 'text', text: { body: text } };
+  const [kind] = media.mimetype.split('/');
+  const type = ['image', 'video', 'audio'].includes(kind!) ? kind! : 'document';
+  if (type === 'audio' && text !== undefined)
+    throw new CliError('usage', 'A sound has no caption: send the text alone');
+  const named = type === 'document' && media.filename !== null && { filename: media.filename };
+  return {
+    type,
+    [type]: { media: { media_id: media.id, ...named }, ...(text !== undefined && { caption: text }) },
+  };
+}
+
+async function upload(gateway: Gateway, path: string): Promise<Media> {
+  const file = await openAsBlob(path).catch((error: unknown) => {
+    throw new CliError('usage', `${path} cannot be read`, { cause: error });
+  });
+  const form = new FormData();
+  form.append('file', file, basename(path));
+  return gateway.call('POST', '/v1/media', { form });
+}
+
+/** @throws InvalidArgumentError */
+export function parseRecipient(given: string): string {
+  if (given.includes('@')) return given;
+  const digits = given.replace(/[\s()+.-]/g, '');
+  if (!/^\d{8,15}$/.test(digits)) throw new InvalidArgumentError('8 to 15 digits, e.g. 5511999990000');
+  return digits;
+}

@@ -1,0 +1,102 @@
+import { Option, type Command } from 'commander';
+import { toString as encodeQr } from 'qrcode';
+import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
+import { CliError } from '../errors.js';
+import type { ServerEvent } from '../gateway/server-events.js';
+import { findInstance } from './instances.js';
+import { parseRecipient } from './messages.js';
+
+const HOW = 'On the phone: Settings > Linked devices > Link a device';
+
+interface PairOptions extends CommonOptions {
+  method: 'qr' | 'code';
+  phone?: string;
+}
+
+/** Next step of the command. */
+export type PairStep =
+  | { do: 'show-qr'; code: string; seconds: number }
+  | { do: 'say'; text: string }
+  | { do: 'finish' }
+  | { do: 'give-up'; reason: string }
+  | { do: 'wait' };
+
+export function registerPair(program: Command): void {
+  addCommand(program, 'pair <instance>', 'link a phone with an instance: prints the QR code')
+    .addOption(
+      new Option('-m, --method <method>', 'scan a QR code, or type a code on the phone')
+        .choices(['qr', 'code'])
+        .default('qr'),
+    )
+    .option('-p, --phone <number>', 'phone number; required for --method code', parseRecipient)
+    .action(pair);
+}
+
+async function pair(given: string, options: PairOptions): Promise<void> {
+  const { method, phone, json } = options;
+  if (method === 'code' && phone === undefined) throw new CliError('usage', '--method code needs --phone');
+  const gateway = openGateway(options);
+  const { id, name, state } = await findInstance(gateway, given);
+  if (state === 'connected')
+    return print(json ? JSON.stringify({ event: 'connected' }) : `${name} is already connected`);
+  const body = { method, ...(phone !== undefined && { phone }) };
+  await gateway.call('POST', `/v1/instances/${id}/pairing`, { body });
+  for await (const event of gateway.stream(`/v1/instances/${id}/pairing/stream`, {})) {
+    if (json) print(JSON.stringify({ event: event.event, data: JSON.parse(event.data) as unknown }));
+    const step = decidePairStep(event);
+    if (step.do === 'give-up') throw new CliError('refused', step.reason);
+    if (!json) await show(step, name);
+    if (step.do === 'finish') return;
+  }
+  throw new CliError('network', 'The pairing ended without a result. Run the command again');
+}
+
+/** Pure. */
+export function decidePairStep({ event, data }: Pick<ServerEvent, 'event' | 'data'>): PairStep {
+  const fields = JSON.parse(data) as PairFields;
+  if (event === 'connected') return { do: 'finish' };
+  if (event === 'qr' || event === 'code') return showCode(event, fields);
+  if (event === 'error')
+    return {
+      do: 'give-up',
+      reason: [fields.title ?? 'The pairing ended', fields.detail ?? ''].join('\n').trim(),
+    };
+  const text = REMARKS[event];
+  return text === undefined ? { do: 'wait' } : { do: 'say', text };
+}
+
+interface PairFields {
+  code?: string;
+  expires_in_s?: number;
+  title?: string;
+  detail?: string;
+}
+
+const PASSKEY = 'The phone asks for its passkey. Continue on the pairing page of the console.';
+const REMARKS: Readonly<Record<string, string>> = {
+  paired: 'The phone has linked the device. Connecting ...',
+  passkey: PASSKEY,
+  passkey_code: PASSKEY,
+};
+
+function showCode(event: 'qr' | 'code', { code, expires_in_s: seconds = 0 }: PairFields): PairStep {
+  if (code === undefined)
+    return { do: 'give-up', reason: 'The key may not read the code: it needs the scope instances:write' };
+  if (event === 'qr') return { do: 'show-qr', code, seconds };
+  const typed = code.replace(/^(\w{4})(\w{4})$/, '$1-$2');
+  return { do: 'say', text: `${HOW} > Link with phone number instead, and type\n\n    ${typed}\n` };
+}
+
+async function show(step: PairStep, name: string): Promise<void> {
+  if (step.do === 'say') return note(step.text);
+  if (step.do === 'finish') return print(`${name} is connected`);
+  if (step.do !== 'show-qr') return;
+  print(await renderQr(step.code));
+  note(`${HOW}, and scan this. It is valid for ${step.seconds} s; the next one follows automatically.`);
+}
+
+/** Dark on light in any terminal. Without a terminal characters only. */
+const renderQr = (code: string): Promise<string> =>
+  process.stdout.isTTY
+    ? encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' })
+    : encodeQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });

@@ -1,0 +1,323 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { parseDuration, renderTable, writeCell } from './command.js';
+import { buildContent, parseRecipient } from './commands/messages.js';
+import { chooseInstance } from './commands/instances.js';
+import { listCompletions } from './commands/completion.js';
+import { judgeClock, judgeTransport } from './commands/doctor.js';
+import { decidePairStep } from './commands/pair.js';
+import { judgeInstances } from './commands/readiness.js';
+import { CliError, describeFailure, describeProblem, EXIT_CODES, ProblemError } from './errors.js';
+import { findFinalFault } from './gateway/follow-events.js';
+import { parseBlock } from './gateway/server-events.js';
+import { describeVersions } from './gateway/server-version.js';
+import {
+  addProfile,
+  chooseAccess,
+  findProfilePath,
+  hideKey,
+  isExposed,
+  parseAddress,
+  readProfiles,
+  removeProfile,
+  writeProfiles,
+} from './profiles/profiles.js';
+import { createProgram } from './program.js';
+import { readKeys } from './webhooks/keys.js';
+import { newSecret, signEvent } from './webhooks/post.js';
+import { buildSample, listEventSchemas } from './webhooks/sample.js';
+
+const SHOP = { url: 'https://shop.example.org', key: 'gwk_live_shop' };
+const FILE = { current: 'shop', profiles: { shop: SHOP } };
+
+describe('profiles', () => {
+  test.each([
+    ['linux', {}, '/home/ana/.config/gwk/profiles.json'],
+    ['linux', { XDG_CONFIG_HOME: '/etc/ana' }, '/etc/ana/gwk/profiles.json'],
+    ['darwin', {}, '/home/ana/Library/Application Support/gwk/profiles.json'],
+    ['win32', { APPDATA: '/roaming' }, '/roaming/gwk/profiles.json'],
+  ])('are stored on %s with %j in %s', (platform, env, path) => {
+    expect(findProfilePath(platform, env, '/home/ana')).toBe(path);
+  });
+
+  test.each([
+    ['the current one', {}, undefined, SHOP],
+    ['the named one', { GWK_URL: 'https://other.example.org' }, 'shop', SHOP],
+    [
+      'the environment',
+      { GWK_URL: 'http://127.0.0.1:8080/', GWK_API_KEY: 'k' },
+      undefined,
+      { url: 'http://127.0.0.1:8080', key: 'k' },
+    ],
+    ['another key', { GWK_API_KEY: 'k' }, undefined, { ...SHOP, key: 'k' }],
+    [
+      'no stored key for another gateway',
+      { GWK_URL: 'https://other.example.org' },
+      undefined,
+      { url: 'https://other.example.org', key: null },
+    ],
+  ])('choose %s', (_, env, named, access) => {
+    expect(chooseAccess(FILE, env, named)).toEqual(access);
+  });
+
+  test('refuse an unknown name, and no gateway at all', () => {
+    expect(() => chooseAccess(FILE, {}, 'other')).toThrow('no profile "other"');
+    expect(() => chooseAccess({ current: 'default', profiles: {} }, {}, undefined)).toThrow('gwk login');
+  });
+
+  test('the file is readable by its owner alone, and comes back', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gwk-profiles-'));
+    try {
+      const path = join(folder, 'gwk/profiles.json');
+      expect(readProfiles(path).profiles).toEqual({});
+      writeProfiles(addProfile(readProfiles(path), 'shop', SHOP), path);
+      writeProfiles(addProfile(readProfiles(path), 'two', SHOP), path);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      expect(readProfiles(path)).toEqual({ current: 'two', profiles: { shop: SHOP, two: SHOP } });
+      expect(removeProfile(readProfiles(path), 'two')).toEqual(FILE);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each([
+    ['gwk.example.org', 'https://gwk.example.org'],
+    ['http://localhost:8080/', 'http://localhost:8080'],
+    ['https://example.org/gwk/', 'https://example.org/gwk'],
+  ])('read the address %s as %s', (text, url) => expect(parseAddress(text)).toBe(url));
+
+  test.each(['ftp://a', 'https://user:pw@host', 'a b', ''])('refuse the address "%s"', (text) => {
+    expect(() => parseAddress(text)).toThrow(CliError);
+  });
+
+  test('a key is shown by its beginning, and exposed by plain HTTP to another machine', () => {
+    expect(hideKey('gwk_live_abcdefghijklmnop')).toBe('gwk_live_abcd...');
+    expect(['http://gwk.example.org', 'http://127.0.0.1:80', 'https://a.org'].map(isExposed)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('failures', () => {
+  test.each([
+    [401, 3],
+    [403, 3],
+    [404, 4],
+    [422, 5],
+    [429, 5],
+    [503, 6],
+  ])('a problem with status %d exits with %d', (status, code) => {
+    expect(describeFailure(new ProblemError(status, {})).code).toBe(code);
+  });
+
+  test('a problem shows title, detail, fields, request and page', () => {
+    const problem = {
+      type: 'https://gwk.example.org/problems/validation-error',
+      title: 'Invalid request',
+      detail: 'See errors',
+      request_id: 'req_1',
+      errors: [{ path: 'to', message: 'too short' }],
+    };
+    expect(describeProblem(422, problem)).toBe(
+      'Invalid request (422)\nSee errors\n  to: too short\nRequest: req_1\nMore: https://gwk.example.org/problems/validation-error',
+    );
+  });
+
+  test('other faults exit with 1, and an ended access is final', () => {
+    expect(describeFailure(new TypeError('x'))).toEqual({ code: 1, text: 'x' });
+    expect(
+      ['access_ended', 'too_many_streams', 'slow_reader'].map((reason) => findFinalFault(reason)?.kind),
+    ).toEqual(['auth', 'refused', undefined]);
+  });
+});
+
+describe('output', () => {
+  test('a table aligns its columns', () => {
+    expect(
+      renderTable(
+        ['id', 'name'],
+        [
+          ['1', 'shop'],
+          ['200', 'a'],
+        ],
+      ),
+    ).toBe('ID   NAME\n1    shop\n200  a');
+  });
+
+  test('a cell cannot change the terminal', () => {
+    expect(writeCell('a\u001b[31m\nb')).toBe('a [31m b');
+    expect([writeCell(null), writeCell({ a: 1 })]).toEqual(['-', '{"a":1}']);
+  });
+});
+
+test.each([
+  ['0', 0],
+  ['90s', 90_000],
+  ['2m', 120_000],
+  ['1h', 3_600_000],
+])('reads the time %s', (text, ms) => expect(parseDuration(text)).toBe(ms));
+test.each(['', '-1', '2d', '1.5m'])('refuses the time "%s"', (text) =>
+  expect(() => parseDuration(text)).toThrow(),
+);
+
+test('reads phone numbers as people write them, and groups', () => {
+  expect(['+55 (11) 98765-4321', '120363@g.us'].map(parseRecipient)).toEqual([
+    '5511987654321',
+    '120363@g.us',
+  ]);
+  expect(() => parseRecipient('abc')).toThrow('8 to 15 digits');
+});
+
+test('builds the content of a message by the type of the file', () => {
+  const media = (mimetype: string) => ({ id: 'med_1', mimetype, filename: 'a.bin' });
+  expect(buildContent('oi', null)).toEqual({ type: 'text', text: { body: 'oi' } });
+  expect(buildContent('oi', media('image/png'))).toEqual({
+    type: 'image',
+    image: { media: { media_id: 'med_1' }, caption: 'oi' },
+  });
+  expect(buildContent(undefined, media('application/pdf'))).toEqual({
+    type: 'document',
+    document: { media: { media_id: 'med_1', filename: 'a.bin' } },
+  });
+  expect(() => buildContent('oi', media('audio/ogg'))).toThrow('no caption');
+});
+
+test('finds an instance by its name, and asks for an id when several have it', () => {
+  const instance = (id: string, name: string) => ({
+    id,
+    name,
+    kind: 'web',
+    state: 'connected',
+    jid: null,
+    created_at: '',
+  });
+  const list = [instance('ins_1', 'a'), instance('ins_2', 'b'), instance('ins_3', 'b')];
+  expect(chooseInstance(list, 'a').id).toBe('ins_1');
+  expect(() => chooseInstance(list, 'b')).toThrow('ins_2, ins_3');
+  expect(() => chooseInstance(list, 'c')).toThrow('No instance is named "c"');
+});
+
+test.each([
+  ['qr', { code: '2@x', expires_in_s: 20 }, { do: 'show-qr', code: '2@x', seconds: 20 }],
+  ['qr', { expires_in_s: 20 }, { do: 'give-up' }],
+  ['code', { code: 'ABCD1234' }, { do: 'say', text: expect.stringContaining('ABCD-1234') }],
+  ['passkey', {}, { do: 'say' }],
+  ['paired', {}, { do: 'say' }],
+  ['connected', {}, { do: 'finish' }],
+  [
+    'error',
+    { title: 'Pairing failed', detail: 'timeout' },
+    { do: 'give-up', reason: 'Pairing failed\ntimeout' },
+  ],
+  ['new', {}, { do: 'wait' }],
+])('the pairing event %s with %j leads to %j', (event, data, step) => {
+  expect(decidePairStep({ event, data: JSON.stringify(data) })).toMatchObject(step);
+});
+
+test('readiness: waiting cures a connecting instance, and not a banned one', () => {
+  expect(judgeInstances([{ name: 'a', state: 'connected' }])).toBeNull();
+  expect(judgeInstances([{ name: 'a', state: 'connecting' }])).toMatchObject({ isTemporary: true });
+  expect(judgeInstances([{ name: 'a', state: 'banned' }])).toMatchObject({
+    isTemporary: false,
+    kind: 'refused',
+  });
+});
+
+test('doctor warns of a different clock and of plain HTTP', () => {
+  const date = 'Sat, 21 Nov 2026 14:30:00 GMT';
+  expect(judgeClock(date, Date.parse(date) + 5_000).result).toBe('ok');
+  expect(judgeClock(date, Date.parse(date) - 31_000).result).toBe('warning');
+  expect(['https://a.org', 'http://a.org'].map((url) => judgeTransport(url).result)).toEqual([
+    'ok',
+    'warning',
+  ]);
+});
+
+test('warns of another minor version', () => {
+  expect([describeVersions('0.1.9', '0.1.0'), describeVersions('0.2.0', '0.1.0')]).toEqual([
+    null,
+    expect.stringContaining('0.2.0'),
+  ]);
+});
+
+test.each([
+  ['event: a\nid: 1\ndata: {}', { event: 'a', id: '1', data: '{}' }],
+  [': ping', null],
+  ['id: 7', { event: 'message', id: '7', data: '' }],
+])('reads the block %j of a stream', (block, event) => expect(parseBlock(block)).toEqual(event));
+
+test('signs an event so that libraries of Standard Webhooks accept it, and no other body', () => {
+  const secret = newSecret();
+  const headers = signEvent(secret, 'evt_1', '{"a":1}', new Date());
+  expect(new Webhook(secret).verify('{"a":1}', headers)).toEqual({ a: 1 });
+  expect(() => new Webhook(secret).verify('{"a":2}', headers)).toThrow();
+});
+
+test.each([
+  ['', 'r', '', [{ do: 'resend', number: null }]],
+  ['', '12\n', '', [{ do: 'resend', number: 12 }]],
+  ['1', '2', '12', []],
+  ['1', 'x\r', '', []],
+  ['', '\u0003', '', [{ do: 'quit' }]],
+])('after "%s" the keys %j leave "%s" and do %j', (pending, input, left, actions) => {
+  expect(readKeys(pending, input)).toEqual({ pending: left, actions });
+});
+
+test('builds a sample from a schema, also one that contains itself', () => {
+  const document = {
+    components: {
+      schemas: {
+        EventOut: { oneOf: [{ $ref: '#/components/schemas/Sent' }] },
+        Sent: {
+          properties: {
+            type: { const: 'message.sent' },
+            id: { type: 'string', examples: ['evt_1'] },
+            at: { type: 'string', format: 'date-time' },
+            left: { anyOf: [{ type: 'null' }, { type: 'integer', minimum: 3 }] },
+            list: { type: 'array', items: { $ref: '#/components/schemas/Loop' } },
+          },
+        },
+        Loop: { properties: { again: { $ref: '#/components/schemas/Loop' } } },
+      },
+    },
+  };
+  const schemas = listEventSchemas(document);
+  expect([...schemas.keys()]).toEqual(['message.sent']);
+  const now = new Date('2026-11-21T14:30:00Z');
+  expect(buildSample(document, schemas.get('message.sent')!, now)).toMatchObject({
+    type: 'message.sent',
+    id: 'evt_1',
+    at: '2026-11-21T14:30:00.000Z',
+    left: 3,
+    list: [{ again: { again: {} } }],
+  });
+});
+
+test('completes commands, options and choices', () => {
+  const program = createProgram('gwk');
+  expect(listCompletions(program, ['inst'])).toEqual(['instances']);
+  expect(listCompletions(program, ['instances', 'de'])).toEqual(['delete']);
+  expect(listCompletions(program, ['send', '--fr'])).toEqual(['--from']);
+  expect(listCompletions(program, ['completion', ''])).toEqual(
+    expect.arrayContaining(['bash', 'zsh', 'fish']),
+  );
+  expect(listCompletions(program, ['acc'])).toEqual([]);
+});
+
+test('docs/cli.md shows the exit codes', () => {
+  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| (\d) +\| (.+?) +\|$/gm)].map(([, code, text]) => [Number(code), text]);
+  expect(rows).toEqual(Object.values(EXIT_CODES));
+});
+
+test('names every command of the server in place of it', () => {
+  const page = readFileSync(new URL('../../docs/server-cli.md', import.meta.url), 'utf8');
+  const [, list] = /\nCommands:\n([^]*?)```/.exec(page)!;
+  const names = [...list!.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name!);
+  const known = createProgram('gwk').commands.map((command) => command.name());
+  expect(names.filter((name) => !known.includes(name) && name !== 'help')).toEqual([]);
+});

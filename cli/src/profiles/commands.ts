@@ -1,0 +1,110 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { addCommand, note, print, printList, type CommonOptions } from '../command.js';
+import { CliError, ProblemError } from '../errors.js';
+import { Gateway, type Access } from '../gateway/gateway.js';
+import { readServerVersion, describeVersions } from '../gateway/server-version.js';
+import {
+  addProfile,
+  hideKey,
+  isExposed,
+  parseAddress,
+  readProfiles,
+  removeProfile,
+  writeProfiles,
+} from './profiles.js';
+
+export function registerProfiles(program: Command): void {
+  program
+    .command('login [address]')
+    .description(
+      'store the address and an API key of a gateway; reads the key from a prompt or standard input',
+    )
+    .option('--profile <name>', 'name of the stored gateway', 'default')
+    .action(login);
+  program
+    .command('logout')
+    .description('forget a stored gateway; the key stays valid until it is revoked')
+    .option('--profile <name>', 'name of the stored gateway (default: the current one)')
+    .action(({ profile }: { profile?: string }) => {
+      const file = readProfiles();
+      const name = profile ?? file.current;
+      if (!file.profiles[name]) throw new CliError('usage', `There is no profile "${name}"`);
+      writeProfiles(removeProfile(file, name));
+      print(`Forgot ${name} (${file.profiles[name].url})`);
+    });
+  const profiles = addCommand(program, 'profiles', 'list the stored gateways').action(
+    (options: CommonOptions) => {
+      const { current, profiles: stored } = readProfiles();
+      const items = Object.entries(stored).map(([name, { url, key }]) => {
+        return { name, current: name === current, url, key: hideKey(key) };
+      });
+      const columns = {
+        name: nameOf,
+        current: (item: Shown) => (item.current ? '*' : ''),
+        url: urlOf,
+        key: keyOf,
+      };
+      printList(items, columns, options);
+    },
+  );
+  profiles
+    .command('use <name>')
+    .description('make a stored gateway the current one')
+    .action((name: string) => {
+      const file = readProfiles();
+      if (!file.profiles[name]) throw new CliError('usage', `There is no profile "${name}"`);
+      writeProfiles({ ...file, current: name });
+    });
+}
+
+interface Shown {
+  name: string;
+  current: boolean;
+  url: string;
+  key: string;
+}
+const nameOf = ({ name }: Shown) => name;
+const urlOf = ({ url }: Shown) => url;
+const keyOf = ({ key }: Shown) => key;
+
+async function login(address: string | undefined, { profile }: { profile: string }): Promise<void> {
+  const given = address ?? process.env['GWK_URL'];
+  if (given === undefined && !process.stdin.isTTY)
+    throw new CliError('usage', 'Name the address: gwk login <address>');
+  const url = parseAddress(given ?? (await ask('Address: ', false)));
+  if (isExposed(url)) note(`Warning: ${url} is not encrypted. Others on the way can read the key.`);
+  const key = (process.stdin.isTTY ? await ask('API key: ', true) : await readText(process.stdin)).trim();
+  if (key === '') throw new CliError('usage', 'The key is empty');
+  await checkKey({ url, key });
+  const path = writeProfiles(addProfile(readProfiles(), profile, { url, key }));
+  print(`Signed in to ${url} with key ${hideKey(key)}, stored as profile ${profile} in ${path}`);
+  const remark = describeVersions(await readServerVersion(new Gateway({ url, key })));
+  if (remark !== null) note(remark);
+}
+
+/** A key without the right to list instances is valid too. @throws CliError */
+export async function checkKey(access: Access): Promise<void> {
+  await new Gateway(access).call('GET', '/v1/instances', { query: { limit: 1 } }).catch((error: unknown) => {
+    if (!(error instanceof ProblemError && error.status === 403)) throw error;
+  });
+}
+
+async function ask(question: string, hidden: boolean): Promise<string> {
+  process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = hidden ? silent : process.stderr;
+  const reader = createInterface({ input: process.stdin, output, terminal: true });
+  const interrupted = new AbortController();
+  reader.once('SIGINT', () => interrupted.abort());
+  try {
+    return await reader.question('', { signal: interrupted.signal });
+  } catch (error) {
+    throw new CliError('usage', 'interrupted', { cause: error });
+  } finally {
+    reader.close();
+    if (hidden) process.stderr.write('\n');
+  }
+}
