@@ -6,6 +6,7 @@ import {
   copyFileSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   rmSync,
   writeFileSync,
   readFileSync,
@@ -28,6 +29,16 @@ async function bundle() {
   // A test reads this list: the program may not contain the engine and its libraries.
   const modules = output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
   writeFileSync(join(DIST, 'modules.json'), JSON.stringify(modules.sort(), null, 2));
+  const packages = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  writeFileSync(join(DIST, 'licences.txt'), [...new Set(packages)].map(readLicence).join('\n'));
+}
+
+/** Name, version and licence of a package in the program, with the text of the licence if the package has it. */
+function readLicence(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8');
+  return `${name} ${version} (${license})\n\n${text}\n`;
 }
 
 function findNode(platform) {

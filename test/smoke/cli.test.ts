@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Person } from '@gwk/network/control/client';
@@ -214,6 +214,75 @@ test('delete asks for a confirmation; logout forgets the key', async () => {
   expect((await run(['instances', 'delete', 'shop', '--yes'])).code).toBe(0);
   expect((await run(['logout'])).code).toBe(0);
   expect((await run(['instances', 'list'])).code).toBe(3);
+});
+
+/** Types the commands of docs/quickstart.md as they stand there. The executable of `make cli` is the bundle here. */
+test('a reader of docs/quickstart.md signs in, pairs, sends and receives', async () => {
+  const folder = join(home, 'reader');
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(PROGRAM, join(bin, 'gwk'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'key'), customer.key.api_key);
+  writeFileSync(join(folder, 'server.mjs'), readPageBlocks('quickstart.md', 'js')[0]!);
+  const port = await pickPort();
+  const env = {
+    ...environment,
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    PATH: `${bin}:${environment.PATH}`,
+    GWK_ADDRESS: url,
+    RECIPIENT: ana.number,
+    PORT: String(port),
+  };
+  const [, login, pair, send, receive, ...others] = readPageBlocks('quickstart.md', 'sh');
+  expect(others).toEqual([]);
+  const type = (block: string) => {
+    const child = spawn('bash', ['-ec', block.replaceAll('3000', String(port))], {
+      cwd: folder,
+      env,
+      detached: true,
+    });
+    const typed = { child, out: '', ended: once(child, 'close').then(([code]) => code as number | null) };
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (typed.out += String(chunk)));
+    return typed;
+  };
+  const signIn = type(login!);
+  expect([await signIn.ended, signIn.out]).toEqual([0, expect.stringContaining('Signed in')]);
+
+  const linked = type(pair!);
+  await until(() => linked.out.includes('scan this'), { what: 'the QR code is in the terminal' });
+  const [instance] = (await customer.client.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/instances'))
+    .data;
+  const shown = await customer.client.expect<{ qr: { code: string } }>(
+    200,
+    'GET',
+    `/v1/instances/${instance!.id}/pairing`,
+  );
+  const reader = await gateway.numbers.phone(newNumber(), { name: 'Reader' });
+  await reader.scan(shown.qr.code);
+  expect([await linked.ended, linked.out]).toEqual([
+    0,
+    expect.stringMatching(/quickstart is connected\n.*ready/s),
+  ]);
+
+  const sent = type(send!);
+  expect([await sent.ended, sent.out]).toEqual([0, expect.stringContaining('outbound')]);
+
+  const posted = /^\d+ {2}200 {2}\d+ ms {2}message\.received {2}evt_/m;
+  const listening = type(receive!);
+  try {
+    await until(
+      async () => {
+        await ana.writes('a first answer', { to: reader.number });
+        return posted.test(listening.out) && listening.out.includes('message.received a first answer');
+      },
+      { what: 'the server and gwk print the message' },
+    );
+  } finally {
+    process.kill(-listening.child.pid!, 'SIGKILL');
+  }
 });
 
 test('the program contains neither the engine nor a library of it', () => {
