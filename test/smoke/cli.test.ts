@@ -19,7 +19,11 @@ const PROGRAM = join(ROOT, 'cli/dist/gwk.cjs');
 const gateway = SharedGateway.get();
 const url = gateway.urls[0]!;
 const home = mkdtempSync(join(tmpdir(), 'gwk-cli-'));
-const environment = { ...baseEnvironment(), HOME: home, XDG_CONFIG_HOME: join(home, 'config') };
+const environment: Record<string, string> = {
+  ...baseEnvironment(),
+  HOME: home,
+  XDG_CONFIG_HOME: join(home, 'config'),
+};
 const open = new Set<Running>();
 let customer: Customer;
 let phone: Person;
@@ -230,7 +234,7 @@ test('a reader of docs/quickstart.md signs in, pairs, sends and receives', async
     ...environment,
     HOME: folder,
     XDG_CONFIG_HOME: join(folder, 'config'),
-    PATH: `${bin}:${environment.PATH}`,
+    PATH: `${bin}:${environment['PATH']}`,
     GWK_ADDRESS: url,
     RECIPIENT: ana.number,
     PORT: String(port),
