@@ -35,8 +35,9 @@ function inNamespace(command: Command): Command {
 async function run(
   command: (commands: typeof Commands, state: OperatorDesiredState) => Promise<unknown>,
 ): Promise<void> {
-  const [commands, { CliError, findLocalOperator, runCommand }] = await Promise.all([
+  const [commands, { CliError }, { findLocalOperator, runCommand }] = await Promise.all([
     import('./instances/commands.js'),
+    import('@gwk/core/process/cli-error'),
     import('./local-operator.js'),
   ]);
   await runCommand('instances', async () => {

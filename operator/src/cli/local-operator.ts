@@ -1,15 +1,11 @@
 import { loadCommandConfig } from '@gwk/core/config/load';
 import { localSettings } from '@gwk/core/config/local';
 import { OperatorDesiredState } from '@gwk/core/desired-state/desired-state';
+import { CliError } from '@gwk/core/process/cli-error';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ADDRESS_FILE, type Address } from '../cluster/local/address.js';
-
-/** An error that the user can fix, shown without a stack trace. */
-export class CliError extends Error {
-  override name = 'CliError';
-}
 
 const EXPECTED = [
   'CliError',

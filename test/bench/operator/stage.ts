@@ -3,7 +3,7 @@ import { createLogger } from '@gwk/core/process/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { INSTANCES, KubeClient, PATCH } from '@gwk/core/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
-import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
+import { ENGINE_SELECTOR } from '@gwk/core/kubernetes/names';
 import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 import type { DesiredState, Place } from '@gwk/core/desired-state/desired-state';
 import { toResourceName, type InstanceResource } from '@gwk/core/resources/manifest';
-import { CliError } from '../local-operator.js';
+import { CliError } from '@gwk/core/process/cli-error';
 
 export async function listInstances(state: DesiredState): Promise<object[]> {
   return (await state.list(null)).map(summarize);

@@ -1,6 +1,6 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { isCode, KubeClient, orNull } from '@gwk/core/kubernetes/client';
-import { FIELD_MANAGERS } from '../../cluster/kubernetes/names.js';
+import { FIELD_MANAGERS } from '@gwk/core/kubernetes/names';
 import { listSecretSpecs, type SecretsOptions, type SecretSpec } from '../../secrets/secret-specs.js';
 
 /** @returns the exit code */

@@ -1,7 +1,7 @@
 import type { Pod } from '../cluster.js';
 import { derivePod, isNodeLost, readPod, type RawPod } from './engine-pod.js';
 import { buildPod, computeRevision } from './pod-spec.js';
-import { LABELS } from './names.js';
+import { LABELS } from '@gwk/core/kubernetes/names';
 import { readProfiles, readVersion, type Profile } from './profiles.js';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { readFileSync, writeFileSync } from 'node:fs';

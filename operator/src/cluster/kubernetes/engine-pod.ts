@@ -1,7 +1,7 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Node, V1Pod } from '@kubernetes/client-node';
 import { fromPublicId } from '@gwk/core/ids/ids';
 import type { EndedPod, Pod, PodIdentity, PodTemplate, WaitingReason } from '../cluster.js';
-import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
+import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from '@gwk/core/kubernetes/names';
 import type { KubeObject } from './informer.js';
 
 /**

@@ -15,7 +15,14 @@ import {
 } from '../cluster.js';
 import { isCode, orNull, type KubeClient } from '@gwk/core/kubernetes/client';
 import { derivePod, isNodeLost, readPod, type EnginePod, type RawNode, type RawPod } from './engine-pod.js';
-import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
+import {
+  ENGINE_SELECTOR,
+  FIELD_MANAGERS,
+  LABELS,
+  MANAGED_BY,
+  parseKey,
+  buildPodName,
+} from '@gwk/core/kubernetes/names';
 import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
 import { fitsInPlaceOf } from './quota.js';

@@ -5,7 +5,7 @@ import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
 import type { InstanceEvent, Target } from '../cluster.js';
 import { PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
-import { MANAGED_BY, parseKey } from './names.js';
+import { MANAGED_BY, parseKey } from '@gwk/core/kubernetes/names';
 
 /** An Event object already written. Repetitions increase its count. */
 interface WrittenEvent {

@@ -15,7 +15,7 @@ import {
 import type { Cluster, InstanceEvent, Target } from '../cluster.js';
 import { INSTANCES, isCode, isNotFound, PATCH } from '@gwk/core/kubernetes/client';
 import { EnginePods, LIST_TIMEOUT_MS, type KubernetesClusterOptions } from './engine-pods.js';
-import { FIELD_MANAGERS, parseKey } from './names.js';
+import { FIELD_MANAGERS, parseKey } from '@gwk/core/kubernetes/names';
 import { publishPairing } from './pairing-secret.js';
 import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';

@@ -3,7 +3,7 @@ import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
 import { orNull } from '@gwk/core/kubernetes/client';
-import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from '@gwk/core/kubernetes/names';
 
 /**
  * Publishes the state of a pairing in a Secret, which only users who may read Secrets can see. It is deleted with its

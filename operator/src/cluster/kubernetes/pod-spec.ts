@@ -6,7 +6,14 @@ import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
 import type { PodPlan } from '../cluster.js';
 import { buildNetworkSettings, type EngineNetworks } from '../engine-networks.js';
-import { ANNOTATIONS, COMPONENT, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
+import {
+  ANNOTATIONS,
+  COMPONENT,
+  LABELS,
+  MANAGED_BY,
+  parseKey,
+  buildPodName,
+} from '@gwk/core/kubernetes/names';
 import { readVersion, type Profile } from './profiles.js';
 
 /** Settings common to all engines. */

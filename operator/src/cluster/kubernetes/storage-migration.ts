@@ -8,7 +8,7 @@ import { backoffDelay } from '@gwk/core/async/backoff';
 import { INSTANCES, isCode, isNotFound, PATCH, type KubeClient } from '@gwk/core/kubernetes/client';
 import type { Logger } from '@gwk/core/process/log';
 import { LIST_TIMEOUT_MS } from './engine-pods.js';
-import { FIELD_MANAGERS } from './names.js';
+import { FIELD_MANAGERS } from '@gwk/core/kubernetes/names';
 
 export interface MigrationTimes {
   /** How long API servers may still store the former version after the CRD has changed. */

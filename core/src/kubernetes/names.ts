@@ -1,4 +1,4 @@
-import type { Place } from '@gwk/core/desired-state/desired-state';
+import type { Place } from '../desired-state/desired-state.js';
 
 /** Labels and annotations of an engine's pod. */
 export const LABELS = {

@@ -1,8 +1,8 @@
-import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { PairingView, PairingRequest } from '@gwk/core/resources/pairing-request';
+import type { InstanceResource } from '../resources/manifest.js';
+import type { PairingView, PairingRequest } from '../resources/pairing-request.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CliError } from '../local-operator.js';
+import { CliError } from '../process/cli-error.js';
 import { decideStep, type Step } from './step.js';
 
 /** Access to one Instance in its cluster. */

@@ -1,5 +1,5 @@
-import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-request';
+import type { Condition, InstanceResource } from '../resources/manifest.js';
+import type { PairingView } from '../resources/pairing-request.js';
 import { at, NOW, resource } from '@gwk/test/support/operator/build';
 import { decideStep, type Step } from './step.js';
 

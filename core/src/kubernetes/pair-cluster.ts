@@ -1,13 +1,13 @@
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
-import { INSTANCES, isCode, KubeClient, orNull, PATCH } from '@gwk/core/kubernetes/client';
+import { INSTANCES, isCode, KubeClient, orNull, PATCH } from './client.js';
 import {
   PAIRING_ANNOTATION,
   PAIRING_FIELD,
   pairingSecretName,
   PairingView,
-} from '@gwk/core/resources/pairing-request';
-import { CliError } from '../local-operator.js';
-import type { PairCluster } from './pair.js';
+} from '../resources/pairing-request.js';
+import { CliError } from '../process/cli-error.js';
+import type { PairCluster } from '../pairing/pair.js';
 
 /** Chooses the named kubeconfig or context, else kubectl's default. @throws CliError */
 export function findCluster(kubeconfig: string | undefined, context: string | undefined): KubeClient {
