@@ -72,6 +72,10 @@ sbom: $(INSTALLED) ## Write the SBOMs of the programs' packages to .images and, 
 	  syft $(REGISTRY)/gwk-$$program:$(TAG) -o cyclonedx-json=.images/gwk-$$program.cdx.json; \
 	done
 
+.PHONY: krew
+krew: $(INSTALLED) ## Print the krew manifest of an archive with kubectl-gwk (ARCHIVE=file URL=address PLATFORM=linux/amd64)
+	@exec node scripts/krew.js '$(ARCHIVE)' '$(URL)' $(PLATFORM)
+
 ##@ Check
 .PHONY: test
 test: $(INSTALLED) ## Run checks, unit, integration and smoke tests (minutes)

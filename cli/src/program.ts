@@ -7,6 +7,7 @@ import { registerInstances } from './commands/instances.js';
 import { registerMessages } from './commands/messages.js';
 import { registerPair } from './commands/pair.js';
 import { registerServerCommands } from './commands/server-commands.js';
+import { registerKubernetes } from './kubernetes/commands.js';
 import { registerProfiles } from './profiles/commands.js';
 import type { ProgramName } from './program-name.js';
 import { VERSION } from './version.js';
@@ -37,7 +38,7 @@ const GROUPS: readonly CommandGroup[] = [
 ];
 
 /** Commands of `kubectl gwk`, which are `gwk kubectl ...` too. */
-const OF_KUBECTL: readonly CommandGroup[] = [];
+const OF_KUBECTL: readonly CommandGroup[] = [registerKubernetes];
 
 export function createProgram(name: ProgramName): Command {
   const program = new Command(name)

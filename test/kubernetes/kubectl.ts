@@ -4,12 +4,17 @@ import { findBinaries } from '../support/kubernetes/binaries.js';
 import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 
 /** Runs kubectl like a user. @throws Error with its output if it fails */
-export function kubectl({ plane }: TestCluster, args: string[], input?: string): string {
+export function kubectl(
+  { plane }: TestCluster,
+  args: string[],
+  input?: string,
+  more: NodeJS.ProcessEnv = {},
+): string {
   const found = findBinaries();
   if ('missing' in found) throw new Error(found.missing);
   const done = spawnSync(join(found.binaries.folder, 'kubectl'), args, {
     encoding: 'utf8',
-    env: { ...process.env, KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
+    env: { ...process.env, ...more, KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
     ...(input !== undefined && { input }),
   });
   if (done.status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${done.stderr || done.stdout}`);

@@ -1,0 +1,202 @@
+import { createPairCluster, findCluster } from '@gwk/core/kubernetes/pair-cluster';
+import type { PairOptions } from '@gwk/core/pairing/options';
+import { pairInTerminal } from '@gwk/core/pairing/terminal';
+import { CliError } from '@gwk/core/process/cli-error';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import type { V1Pod } from '@kubernetes/client-node';
+import { writeFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VERSION } from '../version.js';
+import { Cluster, readGateway, readPicture, readPictures, type Target } from './cluster.js';
+import { findCondition } from './explain.js';
+import { collectReport } from './report/collect.js';
+import type { Included } from './report/redact.js';
+import { compareVersions, listWarnings, renderStatus, renderTable, sortPictures, toJson } from './view.js';
+
+export interface Where {
+  namespace?: string;
+  context?: string;
+  kubeconfig?: string;
+}
+export type StatusOptions = Where & { allNamespaces?: true; output: 'text' | 'json' };
+export type LogOptions = Where & { follow?: true; tail?: number };
+export type ReportOptions = Where & { allNamespaces?: true; file?: string; include?: Included[] };
+
+const POLL_MS = 1000;
+/** An engine may take 30 s to stop, and its successor waits for an image and for the network. */
+const RESTART_MS = 120_000;
+
+/** Errors whose message says what the user can do. */
+const EXPECTED = ['CliError', 'KubeError'];
+
+/** Prints only the message of an error that the user can fix. */
+export async function runCommand(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (!EXPECTED.includes(name)) throw error;
+    process.stderr.write(`gwk: ${message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+export async function printStatus(name: string | undefined, options: StatusOptions): Promise<void> {
+  await withCluster(options, async (cluster, namespace) => {
+    const isJson = options.output === 'json';
+    if (name !== undefined) {
+      const picture = await readPicture(cluster, await findInstance(cluster, { namespace, name }));
+      return print(isJson ? JSON.stringify(toJson(picture), null, 2) : renderStatus(picture, VERSION));
+    }
+    const pictures = await readPictures(cluster, options.allNamespaces ? null : namespace);
+    if (isJson)
+      return print(
+        JSON.stringify(
+          sortPictures(pictures).map(({ picture }) => toJson(picture)),
+          null,
+          2,
+        ),
+      );
+    const [first] = pictures;
+    if (!first)
+      return print(options.allNamespaces ? 'No Instances.' : `No Instances in ${namespace}; -A shows all.`);
+    print([renderTable(pictures).trimEnd(), ...listWarnings(first, VERSION)].join('\n'));
+  });
+}
+
+export async function runPair(name: string, options: PairOptions & Where): Promise<void> {
+  await withCluster(options, async (cluster, namespace) => {
+    await warn(cluster, namespace);
+    await pairInTerminal(createPairCluster(cluster.client, namespace, name), options);
+  });
+}
+
+export async function setPaused(name: string, paused: boolean, where: Where): Promise<void> {
+  await withCluster(where, async (cluster, namespace) => {
+    await warn(cluster, namespace);
+    const { spec } = await findInstance(cluster, { namespace, name });
+    const word = paused ? 'paused' : 'running';
+    if (spec.suspended === paused) return print(`${namespace}/${name} is already set to be ${word}`);
+    await cluster.setSuspended({ namespace, name }, paused);
+    const then = paused
+      ? `kubectl gwk resume ${name} -n ${namespace}`
+      : `kubectl gwk status ${name} -n ${namespace}`;
+    print(`${namespace}/${name} is set to be ${word}. Next: ${then}`);
+  });
+}
+
+/** Deletes the pod. The operator creates the next one, and takes no deleted pod for a crash. */
+export async function restart(name: string, where: Where): Promise<void> {
+  await withCluster(where, async (cluster, namespace) => {
+    await warn(cluster, namespace);
+    const target = { namespace, name };
+    const instance = await findInstance(cluster, target);
+    const former = await cluster.pod(target);
+    if (!former) {
+      print(renderStatus(await readPicture(cluster, instance), VERSION));
+      throw new CliError('it has no engine to restart');
+    }
+    await cluster.deletePod(target);
+    print(`${former.metadata!.name} is stopping; waiting until the next engine works ...`);
+    const next = await waitForEngine(cluster, target, former.metadata!.uid!);
+    if (next) return print(`${namespace}/${name} is restarted: ${findCondition(next, 'Ready')?.reason}`);
+    print(renderStatus(await readPicture(cluster, await findInstance(cluster, target)), VERSION));
+    throw new CliError(`no engine worked within ${RESTART_MS / 1000} s`);
+  });
+}
+
+/** Null: timeout. */
+async function waitForEngine(
+  cluster: Cluster,
+  target: Target,
+  former: string,
+): Promise<InstanceResource | null> {
+  for (const until = Date.now() + RESTART_MS; Date.now() < until; await sleep(POLL_MS)) {
+    const [pod, instance] = await Promise.all([cluster.pod(target), cluster.instance(target)]);
+    if (!pod || pod.metadata!.uid === former || pod.status?.phase !== 'Running' || !instance) continue;
+    if (isServed(instance, Number(pod.metadata!.creationTimestamp))) return instance;
+  }
+  return null;
+}
+
+/** Whether the engine works that was created at `since`. The number may be unpaired. */
+function isServed(instance: InstanceResource, since: number): boolean {
+  const running = findCondition(instance, 'EngineRunning');
+  if (running?.status !== 'True' || Date.parse(running.lastTransitionTime) < since) return false;
+  return findCondition(instance, 'Connected')?.reason !== 'Connecting';
+}
+
+export async function printLogs(name: string, options: LogOptions): Promise<void> {
+  await withCluster(options, async (cluster, namespace) => {
+    const target = { namespace, name };
+    const instance = await findInstance(cluster, target);
+    let last: string | undefined;
+    do {
+      const pod = await cluster.pod(target);
+      if (pod && hasLog(pod) && pod.metadata!.uid !== last) {
+        // A later engine is shown from its first line.
+        await printLog(cluster, pod, last === undefined ? options : { follow: true });
+        last = pod.metadata!.uid;
+      }
+    } while (options.follow && (await sleep(POLL_MS, true)));
+    if (last !== undefined) return;
+    print(renderStatus(await readPicture(cluster, instance), VERSION));
+    throw new CliError('it has no engine with a log; -f waits for one');
+  });
+}
+
+const hasLog = ({ status }: V1Pod): boolean =>
+  status?.containerStatuses?.some(({ state }) => state?.running ?? state?.terminated) ?? false;
+
+async function printLog(cluster: Cluster, pod: V1Pod, { follow, tail }: LogOptions): Promise<void> {
+  const query: Record<string, string> = { follow: String(follow ?? false) };
+  if (tail !== undefined) query['tailLines'] = String(tail);
+  await pipeline(await cluster.log(pod, query), process.stdout, { end: false });
+}
+
+export async function writeReport(name: string | undefined, options: ReportOptions): Promise<void> {
+  await withCluster(options, async (cluster, namespace) => {
+    const now = new Date();
+    const place = options.allNamespaces ? null : namespace;
+    const instances =
+      name === undefined
+        ? await cluster.instances(place)
+        : [await findInstance(cluster, { namespace, name })];
+    const found = { cluster, instances, namespace, version: VERSION, now };
+    const { zip, files, missing } = await collectReport(found, options.include ?? []);
+    const path = options.file ?? `gwk-report-${now.toISOString().slice(0, 19).replaceAll(':', '')}.zip`;
+    // Mode 0600: a report shows the names of Instances and versions.
+    writeFileSync(path, zip, { mode: 0o600 });
+    print(`${path}: ${files} files, ${Math.ceil(zip.length / 1024)} kB`);
+    for (const one of missing) print(`not in it: ${one}`);
+    print('Look through it before you send it.');
+  });
+}
+
+async function withCluster(
+  where: Where,
+  work: (cluster: Cluster, namespace: string) => Promise<void>,
+): Promise<void> {
+  const client = findCluster(where.kubeconfig, where.context);
+  try {
+    await work(new Cluster(client), where.namespace ?? client.namespace);
+  } finally {
+    await client.close();
+  }
+}
+
+async function findInstance(cluster: Cluster, target: Target): Promise<InstanceResource> {
+  const found = await cluster.instance(target);
+  if (found) return found;
+  throw new CliError(
+    `no Instance ${target.name} in namespace ${target.namespace}; list all: kubectl gwk status -A`,
+  );
+}
+
+async function warn(cluster: Cluster, namespace: string): Promise<void> {
+  const warning = compareVersions(await readGateway(cluster, namespace), VERSION);
+  if (warning !== null) process.stderr.write(`Warning: ${warning}\n`);
+}
+
+const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
