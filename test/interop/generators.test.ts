@@ -1,0 +1,118 @@
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { OPERATIONS } from '@gwk/api/public-api/operations';
+import { openApiDocument } from '@gwk/api/openapi/document';
+import { buildOnce, goVersion, type GoModule } from '../support/kubernetes/go-modules.js';
+import { ROOT } from '../support/program.js';
+import { hasPython, preparePython, runTool } from '../support/python.js';
+
+// Generators of clients accept the OpenAPI document without a warning, and their output compiles.
+
+const SOURCES = join(ROOT, 'test/interop/generators');
+const OAPI_CODEGEN: GoModule = {
+  name: 'oapi-codegen',
+  place: 'oapi-codegen',
+  sources: SOURCES,
+  files: [],
+  version: 'a generator of clients',
+  builds: [
+    {
+      args: ['-buildvcs=false'],
+      output: 'oapi-codegen',
+      packages: ['github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen'],
+    },
+  ],
+};
+
+const mustRun = process.env['CI'] === 'true';
+const hasGo = goVersion() !== null;
+const WARNING = /warn|skipp|unsupported|missing|fail/i;
+/** A name that a generator made up. */
+const MADE_UP = /Type\d|_type_\d/;
+
+const folder = mkdtempSync(join(tmpdir(), 'gwk-generators-'));
+const document = join(folder, 'openapi.json');
+const resolveFrom = (place: string) => createRequire(join(ROOT, place, 'package.json')).resolve;
+
+beforeAll(() => {
+  const urls = { baseUrl: 'https://api.example.org', docsUrl: 'https://docs.example.org' };
+  writeFileSync(document, JSON.stringify(openApiDocument({ operations: OPERATIONS, ...urls })));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function compileTypeScript(...files: string[]): void {
+  const tsc = join(dirname(resolveFrom('.')('typescript7/package.json')), 'bin/tsc');
+  const strict = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--lib',
+    'es2023,dom,dom.iterable',
+  ];
+  runTool(process.execPath, [tsc, ...strict, '--module', 'preserve', '--types', '', ...files]);
+}
+
+test('openapi-typescript', () => {
+  const tool = join(dirname(resolveFrom('console')('openapi-typescript/package.json')), 'bin/cli.js');
+  const output = join(folder, 'api.d.ts');
+  expect(runTool(process.execPath, [tool, document, '--output', output])).not.toMatch(WARNING);
+  compileTypeScript(output);
+  expect(readFileSync(output, 'utf8')).not.toMatch(MADE_UP);
+});
+
+test('@hey-api/openapi-ts', () => {
+  const tool = join(ROOT, 'node_modules/@hey-api/openapi-ts/bin/run.js');
+  const output = join(folder, 'hey-api');
+  const log = runTool(process.execPath, [tool, '-i', document, '-o', output], { cwd: folder });
+  expect(log).not.toMatch(WARNING);
+  compileTypeScript(join(output, 'index.ts'));
+  expect(readFileSync(join(output, 'types.gen.ts'), 'utf8')).not.toMatch(MADE_UP);
+});
+
+const withPython = hasPython || mustRun ? test : test.skip;
+withPython(
+  hasPython
+    ? 'openapi-python-client'
+    : 'openapi-python-client (needs Python 3.10, which is not installed here)',
+  async () => {
+    const bin = await preparePython();
+    const output = join(folder, 'python');
+    const args = ['generate', '--path', document, '--output-path', output, '--meta', 'none'];
+    const env = { PATH: `${bin}:${process.env['PATH']}` };
+    expect(runTool(join(bin, 'openapi-python-client'), args, { env })).not.toMatch(WARNING);
+    const models = readdirSync(join(output, 'models'));
+    expect(models.filter((name) => MADE_UP.test(name))).toEqual([]);
+    // client.py of the generator passes arguments to httpx that mypy refuses, whatever the document says.
+    const checked = ['--follow-imports', 'silent', '-p', 'python.models', '-p', 'python.api'];
+    runTool(join(bin, 'mypy'), ['--cache-dir', join(folder, 'mypy'), ...checked], { cwd: folder });
+  },
+);
+
+const withGo = hasGo || mustRun ? test : test.skip;
+withGo(hasGo ? 'oapi-codegen' : 'oapi-codegen (needs Go, which is not installed here)', async () => {
+  const tool = join(
+    await buildOnce(OAPI_CODEGEN, (line) => process.stderr.write(`${line}\n`)),
+    'oapi-codegen',
+  );
+  const output = join(folder, 'go');
+  mkdirSync(output);
+  for (const file of ['go.mod', 'go.sum']) copyFileSync(join(SOURCES, file), join(output, file));
+  // Without skip-prune it omits the webhooks.
+  const generate = ['-generate', 'types,client,skip-prune', '-package', 'gwk'];
+  const log = runTool(tool, [...generate, '-o', join(output, 'gwk.go'), document]);
+  expect(log).not.toMatch(WARNING);
+  runTool('go', ['build', './...'], { cwd: output });
+  expect(readFileSync(join(output, 'gwk.go'), 'utf8')).not.toMatch(MADE_UP);
+});
