@@ -152,7 +152,7 @@ describe('the client for TypeScript', () => {
     expect(seen).toContain('message.sent');
   });
 
-  test('manages webhooks and verifies their requests', async () => {
+  test('manages webhooks and their deliveries', async () => {
     const url = stage.receiver.url(`${stage.path}/sdk`);
     const { id } = await client.webhookEndpoints.create({ url });
     await client.webhookEndpoints.update(id, { description: 'sdk' });
