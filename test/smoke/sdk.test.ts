@@ -117,9 +117,9 @@ describe('the client for TypeScript', () => {
     await expect(client.instances.checkContact(id, FRIEND)).resolves.toMatchObject({ exists: true });
     const groups = await client.instances.listGroups(id);
     await codeOf(client.instances.getGroup(id, groups.data[0]?.jid ?? '120363041234567890@g.us'));
-    const inbound = await client.instances.sandboxInbound(id, { from: FRIEND, text: 'Hello' });
+    const inbound = await client.instances.simulateInbound(id, { from: FRIEND, text: 'Hello' });
     await client.instances.markRead(id, FRIEND, { wa_message_ids: [inbound.wa_message_id!] });
-    await client.instances.showPresence(id, FRIEND, { state: 'typing' });
+    await client.instances.setPresence(id, FRIEND, { state: 'typing' });
     await expect(client.status.getInteractive()).resolves.toHaveProperty('formats');
   });
 
