@@ -1,6 +1,8 @@
+import { install } from '@sinonjs/fake-timers';
 import { Webhook } from 'standardwebhooks';
 import { Gwk } from './client.js';
 import { ConnectionError, InvalidRequestError, RateLimitError, ServerError } from './errors.js';
+import { readServerSentEvents } from './server-sent-events.js';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
@@ -150,6 +152,56 @@ describe('iterators', () => {
     await expect(follow()).rejects.toMatchObject({ code: 'access_ended' });
     expect(seen).toEqual(['evt_1 1', 'evt_2 2']);
     expect(requests[1]!.headers.get('last-event-id')).toBe('1');
+  });
+
+  test('report each lost stream, and continue after a 503', async () => {
+    const end = stream(
+      'id: 1\nevent: message.sent\ndata: {}\n\nevent: end\ndata: {"reason":"slow_reader"}\n\n',
+    );
+    const unavailable = Array.from({ length: 4 }, () => refuse(503, 'unavailable'));
+    const { client } = script(end, stream(': ping\n\n'), ...unavailable, broken, refuse(401, 'unauthorized'));
+    const lost: string[] = [];
+    const onLost = ({ message }: Error) => void lost.push(message);
+    await expect(collect(client.events.follow({}, { onLost, retries: 0 }))).rejects.toMatchObject({
+      status: 401,
+    });
+    expect(lost.slice(0, 3)).toEqual(['The stream ended: slow_reader', 'The stream ended', 'unavailable']);
+    expect(lost).toHaveLength(7);
+    expect(lost[6]).toBe('No answer from the gateway');
+  });
+
+  test('end with what onLost throws', async () => {
+    const { client, requests } = script(broken);
+    const onLost = (reason: Error) => {
+      throw reason;
+    };
+    await expect(collect(client.events.follow({}, { onLost, retries: 0 }))).rejects.toThrow(ConnectionError);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('end after a minute without a comment', async () => {
+    const clock = install({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let send: (text: string) => void;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => void (send = (text) => controller.enqueue(new TextEncoder().encode(text))),
+      });
+      const events = collect(readServerSentEvents(body));
+      await clock.tickAsync(59_000);
+      send!('event: a\ndata: {}\n\n');
+      await clock.tickAsync(59_000);
+      send!('event: b\ndata: {}\n\n');
+      await clock.tickAsync(60_000);
+      await expect(events).resolves.toMatchObject([{ event: 'a' }, { event: 'b' }]);
+    } finally {
+      clock.uninstall();
+    }
+  });
+
+  test('throw a ConnectionError when the stream of a pairing breaks', async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) });
+    const { client } = script(ok({}), () => new Response(body));
+    await expect(collect(client.instances.pair('ins_1'))).rejects.toThrow(ConnectionError);
   });
 
   test('yield the steps of a pairing until the phone is connected', async () => {

@@ -1,5 +1,13 @@
+import { ConnectionError } from './errors.js';
 import { OPERATIONS } from './generated/operations.js';
-import { follow, verify, type FollowQuery, type GwkEvent, type WebhookEvent } from './events.js';
+import {
+  follow,
+  verify,
+  type FollowOptions,
+  type FollowQuery,
+  type GwkEvent,
+  type WebhookEvent,
+} from './events.js';
 import { pair, type PairingRequest, type PairingStep } from './pairing.js';
 import { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
 import { Transport, type Call, type GwkOptions } from './transport.js';
@@ -14,7 +22,7 @@ interface Extras {
      * `after` to continue later.
      * @throws ApiError such as `invalid-cursor`, StreamEndedError if the access ended
      */
-    follow(query?: FollowQuery, options?: CallOptions): AsyncGenerator<{ event: GwkEvent; cursor: string }>;
+    follow(query?: FollowQuery, options?: FollowOptions): AsyncGenerator<{ event: GwkEvent; cursor: string }>;
     /**
      * Verifies the signature of a webhook request and returns its event.
      * @param body the raw body, before it is parsed
@@ -50,7 +58,7 @@ export const Gwk = class {
     }
     const client = this as unknown as Gwk;
     Object.assign(client.events, {
-      follow: (query: FollowQuery, more?: CallOptions) => follow(transport, query, more),
+      follow: (query: FollowQuery, more?: FollowOptions) => follow(transport, query, more),
       verify,
     });
     Object.assign(client.instances, {
@@ -82,7 +90,12 @@ function remember<T>(make: () => T): () => T {
 
 async function* stream(transport: Transport, call: Call): AsyncGenerator<StreamEvent> {
   const body = await transport.send({ ...call, isStream: true });
-  yield* readServerSentEvents(body as ReadableStream<Uint8Array>);
+  try {
+    yield* readServerSentEvents(body as ReadableStream<Uint8Array>);
+  } catch (error) {
+    call.options.signal?.throwIfAborted();
+    throw new ConnectionError('The connection broke', { cause: error });
+  }
 }
 
 interface Page {

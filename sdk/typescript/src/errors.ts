@@ -32,6 +32,8 @@ export class ApiError extends GwkError {
   /** Stable code, such as `contact-opted-out`. */
   readonly code: string;
   readonly status: number;
+  /** Name of the kind of problem. Null: a proxy answered. */
+  readonly title: string | null;
   /** Address of the page that explains the code. */
   readonly type: string;
   /** The wrong fields, for `validation-error`. */
@@ -48,6 +50,7 @@ export class ApiError extends GwkError {
     this.type = body.type ?? 'about:blank';
     this.code = body.type?.split('/').at(-1) ?? `http-${response.status}`;
     this.status = response.status;
+    this.title = body.title ?? null;
     this.errors = body.errors ?? [];
     this.requestId = body.request_id ?? response.headers.get('x-request-id');
     this.retryAfter = readRetryAfter(response.headers.get('retry-after'));

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { ApiError, ConnectionError, StreamEndedError } from './errors.js';
+import { ApiError, ConnectionError, GwkError, StreamEndedError } from './errors.js';
 import type { paths } from './generated/api.js';
 import { planRetry } from './retry.js';
 import { readServerSentEvents } from './server-sent-events.js';
@@ -14,16 +14,22 @@ export type WebhookEvent = WithoutIds<GwkEvent> & { id: string };
 
 export type FollowQuery = NonNullable<paths['/v1/events/stream']['get']['parameters']['query']>;
 
+export interface FollowOptions extends CallOptions {
+  /** Runs before each new stream, with the reason why the last one ended or failed. An error that it throws ends it. */
+  onLost?: (reason: Error) => void;
+}
+
 /** Ends of a stream after which another one may work. */
 const PASSING = new Set(['slow_reader', 'unavailable']);
 
 export async function* follow(
   transport: Transport,
   query: FollowQuery = {},
-  options: CallOptions = {},
+  options: FollowOptions = {},
 ): AsyncGenerator<{ event: GwkEvent; cursor: string }> {
   let last: string | undefined;
   for (let attempt = 1; ; attempt++) {
+    let lost: Error = new GwkError('The stream ended');
     try {
       for await (const item of readOnce(transport, { query, last, options })) {
         attempt = 1;
@@ -32,11 +38,15 @@ export async function* follow(
       }
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (error instanceof ApiError) throw error;
       if (error instanceof StreamEndedError && !PASSING.has(error.code)) throw error;
+      lost = error as Error;
     }
     // Streams end when a process stops. Another process continues them.
-    await transport.wait(planRetry(new ConnectionError(), { repeatable: true, attempt })!, options.signal);
+    const failure = lost instanceof ApiError ? lost : new ConnectionError();
+    const seconds = planRetry(failure, { repeatable: true, attempt });
+    if (seconds === null) throw lost;
+    options.onLost?.(lost);
+    await transport.wait(seconds, options.signal);
   }
 }
 

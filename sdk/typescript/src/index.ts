@@ -2,7 +2,7 @@ export { Gwk } from './client.js';
 export * from './errors.js';
 export { WebhookVerificationError } from 'standardwebhooks';
 export { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
-export type { FollowQuery, GwkEvent, WebhookEvent } from './events.js';
+export type { FollowOptions, FollowQuery, GwkEvent, WebhookEvent } from './events.js';
 export type { PairingRequest, PairingStep } from './pairing.js';
 export type { GwkOptions } from './transport.js';
 export type { CallOptions, Pages, Schemas } from './types.js';

@@ -6,6 +6,9 @@ export interface StreamEvent {
   data: unknown;
 }
 
+/** The gateway sends a comment every 15 s. A stream without any for this long has lost its connection. */
+const SILENCE_MS = 60_000;
+
 /** Reads server-sent events until the body ends. EventSource cannot send headers. */
 export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
@@ -13,7 +16,9 @@ export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): A
   let rest = '';
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      // Ends the pending read.
+      const timer = setTimeout(() => void reader.cancel().catch(() => undefined), SILENCE_MS);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
       if (done) return;
       const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
       rest = blocks.pop()!;
