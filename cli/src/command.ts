@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { Gateway } from './gateway/gateway.js';
+import type { Gwk } from '@gwk/client';
+import { createClient } from './gateway/client.js';
 import { chooseAccess, readProfiles } from './profiles/profiles.js';
 import { CliError } from './errors.js';
 
@@ -18,11 +19,11 @@ export function addCommand(parent: Command, spec: string, description: string): 
 }
 
 /** @throws CliError */
-export function openGateway({ profile }: CommonOptions): Gateway {
+export function openGateway({ profile }: CommonOptions): Gwk {
   const access = chooseAccess(readProfiles(), process.env, profile);
   if (access.key === null)
     throw new CliError('auth', `There is no key for ${access.url}. Run gwk login, or set GWK_API_KEY`);
-  return new Gateway(access);
+  return createClient(access);
 }
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiError, ConnectionError, StreamEndedError } from '@gwk/client';
 import { Webhook } from 'standardwebhooks';
 import { parseDuration, renderTable, writeCell } from './command.js';
 import { buildContent, parseRecipient } from './commands/messages.js';
@@ -9,9 +10,7 @@ import { listCompletions } from './commands/completion.js';
 import { judgeClock, judgeTransport } from './commands/doctor.js';
 import { decidePairStep } from './commands/pair.js';
 import { judgeInstances } from './commands/readiness.js';
-import { CliError, describeFailure, describeProblem, EXIT_CODES, ProblemError } from './errors.js';
-import { findFinalFault } from './gateway/follow-events.js';
-import { parseBlock } from './gateway/server-events.js';
+import { CliError, describeFailure, describeProblem, EXIT_CODES } from './errors.js';
 import { describeVersions } from './gateway/server-version.js';
 import {
   addProfile,
@@ -103,6 +102,7 @@ describe('profiles', () => {
 });
 
 describe('failures', () => {
+  const refuse = (status: number, body: object) => new ApiError(body, new Response(null, { status }));
   test.each([
     [401, 3],
     [403, 3],
@@ -111,7 +111,7 @@ describe('failures', () => {
     [429, 5],
     [503, 6],
   ])('a problem with status %d exits with %d', (status, code) => {
-    expect(describeFailure(new ProblemError(status, {})).code).toBe(code);
+    expect(describeFailure(refuse(status, {})).code).toBe(code);
   });
 
   test('a problem shows title, detail, fields, request and page', () => {
@@ -120,18 +120,21 @@ describe('failures', () => {
       title: 'Invalid request',
       detail: 'See errors',
       request_id: 'req_1',
-      errors: [{ path: 'to', message: 'too short' }],
+      errors: [{ path: 'to', code: 'too_small', message: 'too short' }],
     };
-    expect(describeProblem(422, problem)).toBe(
+    expect(describeProblem(refuse(422, problem))).toBe(
       'Invalid request (422)\nSee errors\n  to: too short\nRequest: req_1\nMore: https://gwk.example.org/problems/validation-error',
     );
   });
 
-  test('other faults exit with 1, and an ended access is final', () => {
-    expect(describeFailure(new TypeError('x'))).toEqual({ code: 1, text: 'x' });
-    expect(
-      ['access_ended', 'too_many_streams', 'slow_reader'].map((reason) => findFinalFault(reason)?.kind),
-    ).toEqual(['auth', 'refused', undefined]);
+  test.each([
+    [new TypeError('x'), 1, 'x'],
+    [new StreamEndedError('access_ended'), 3, 'The key was revoked, or may no longer read these events'],
+    [new StreamEndedError('too_many_streams'), 5, 'Too many streams are open for this key'],
+    [new ConnectionError('No answer', { cause: new TypeError('terminated') }), 6, 'No answer: terminated'],
+    [new ConnectionError('No answer', { cause: new CliError('refused', 'no gateway') }), 5, 'no gateway'],
+  ])('%p exits with %d', (error, code, text) => {
+    expect(describeFailure(error)).toEqual({ code, text });
   });
 });
 
@@ -215,7 +218,7 @@ test.each([
   ],
   ['new', {}, { do: 'wait' }],
 ])('the pairing event %s with %j leads to %j', (event, data, step) => {
-  expect(decidePairStep({ event, data: JSON.stringify(data) })).toMatchObject(step);
+  expect(decidePairStep({ event, data })).toMatchObject(step);
 });
 
 test('readiness: waiting cures a connecting instance, and not a banned one', () => {
@@ -243,12 +246,6 @@ test('warns of another minor version', () => {
     expect.stringContaining('0.2.0'),
   ]);
 });
-
-test.each([
-  ['event: a\nid: 1\ndata: {}', { event: 'a', id: '1', data: '{}' }],
-  [': ping', null],
-  ['id: 7', { event: 'message', id: '7', data: '' }],
-])('reads the block %j of a stream', (block, event) => expect(parseBlock(block)).toEqual(event));
 
 test('signs an event so that libraries of Standard Webhooks accept it, and no other body', () => {
   const secret = newSecret();

@@ -1,3 +1,5 @@
+import { ApiError, GwkError, StreamEndedError } from '@gwk/client';
+
 /** Exit codes of the program by the kind of the failure. docs/cli.md shows this table. */
 export const EXIT_CODES = {
   ok: [0, 'done'],
@@ -22,48 +24,48 @@ export class CliError extends Error {
   }
 }
 
-/** Fields of application/problem+json. */
-export interface ProblemFields {
-  type?: string;
-  title?: string;
-  status?: number;
-  detail?: string;
-  request_id?: string;
-  required_scope?: string;
-  errors?: { path: string; message: string }[];
-}
-
-/** The gateway answered with a problem. */
-export class ProblemError extends CliError {
-  constructor(
-    readonly status: number,
-    readonly problem: ProblemFields,
-  ) {
-    super(findKind(status), describeProblem(status, problem));
-  }
-}
-
 export function findKind(status: number): FailureKind {
   if (status === 401 || status === 403) return 'auth';
   if (status === 404 || status === 410) return 'not-found';
   return status >= 500 ? 'network' : 'refused';
 }
 
-export function describeProblem(status: number, problem: ProblemFields): string {
-  const fields = (problem.errors ?? []).map(({ path, message }) => `  ${path}: ${message}`);
+export function describeProblem(problem: ApiError): string {
+  const { title, message, errors, requiredScope, requestId, type } = problem;
   const lines = [
-    `${problem.title ?? 'The gateway refused the request'} (${status})`,
-    ...(problem.detail === undefined ? [] : [problem.detail]),
-    ...fields,
-    ...(problem.required_scope === undefined ? [] : [`Required scope: ${problem.required_scope}`]),
-    ...(problem.request_id === undefined ? [] : [`Request: ${problem.request_id}`]),
-    ...(problem.type?.startsWith('http') === true ? [`More: ${problem.type}`] : []),
+    `${title ?? 'The gateway refused the request'} (${problem.status})`,
+    ...(message === title ? [] : [message]),
+    ...errors.map((error) => `  ${error.path}: ${error.message}`),
+    ...(requiredScope === null ? [] : [`Required scope: ${requiredScope}`]),
+    ...(requestId === null ? [] : [`Request: ${requestId}`]),
+    ...(type.startsWith('http') ? [`More: ${type}`] : []),
   ];
   return lines.join('\n');
 }
 
+/** Ends of the stream of events that must not begin again. */
+const ENDS: Readonly<Record<string, [FailureKind, string]>> = {
+  access_ended: ['auth', 'The key was revoked, or may no longer read these events'],
+  too_many_streams: ['refused', 'Too many streams are open for this key'],
+};
+
+/** The kind and the text of an expected failure. Null: a fault of the program. */
+export function explainFailure(error: unknown): { kind: FailureKind; message: string } | null {
+  if (error instanceof CliError) return error;
+  if (error instanceof ApiError) return { kind: findKind(error.status), message: describeProblem(error) };
+  if (!(error instanceof GwkError)) return null;
+  const { cause, message } = error;
+  if (cause instanceof CliError) return cause;
+  const [kind, text] = (error instanceof StreamEndedError && ENDS[error.code]) || [
+    'network' as const,
+    message,
+  ];
+  return { kind, message: cause instanceof Error ? `${text}: ${cause.message}` : text };
+}
+
 /** The exit code of an error, and the text for standard error. */
 export function describeFailure(error: unknown): { code: number; text: string } {
-  if (error instanceof CliError) return { code: EXIT_CODES[error.kind][0], text: error.message };
+  const failure = explainFailure(error);
+  if (failure) return { code: EXIT_CODES[failure.kind][0], text: failure.message };
   return { code: EXIT_CODES.unexpected[0], text: error instanceof Error ? error.message : String(error) };
 }

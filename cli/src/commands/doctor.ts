@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { addCommand, print, printList, type CommonOptions } from '../command.js';
-import { CliError, type FailureKind } from '../errors.js';
-import { Gateway, type Access } from '../gateway/gateway.js';
-import { describeVersions, type OpenApiDocument } from '../gateway/server-version.js';
+import { CliError, explainFailure, type FailureKind } from '../errors.js';
+import { createClient, type Access } from '../gateway/client.js';
+import { describeVersions, readDocument } from '../gateway/server-version.js';
 import { checkKey } from '../profiles/commands.js';
 import { chooseAccess, isExposed, readProfiles } from '../profiles/profiles.js';
 import { listInstances, type Instance } from './instances.js';
@@ -39,43 +39,42 @@ export function registerDoctor(program: Command): void {
 }
 
 async function examine(access: Access): Promise<Finding[]> {
-  const gateway = new Gateway(access);
   const started = Date.now();
   try {
-    const response = await gateway.fetch('GET', '/openapi.json', { signal: AbortSignal.timeout(15_000) });
+    const { document, date } = await readDocument(access);
     const ms = Date.now() - started;
-    const { info } = (await response.json()) as OpenApiDocument;
     return [
       { check: 'address', result: 'ok', detail: `${access.url} answers in ${ms} ms` },
       judgeTransport(access.url),
-      judgeClock(response.headers.get('date'), started + ms / 2),
-      judgeVersion(info.version),
-      ...(await examineKey(gateway)),
+      judgeClock(date, started + ms / 2),
+      judgeVersion(document.info.version),
+      ...(await examineKey(access)),
     ];
   } catch (error) {
     return [describeFault('address', error)];
   }
 }
 
-async function examineKey(gateway: Gateway): Promise<Finding[]> {
-  if (gateway.access.key === null)
+async function examineKey(access: Access): Promise<Finding[]> {
+  if (access.key === null)
     return [{ check: 'key', result: 'failed', kind: 'auth', detail: 'There is no key. Run gwk login' }];
   try {
-    await checkKey(gateway.access);
+    await checkKey(access);
   } catch (error) {
     return [describeFault('key', error)];
   }
   const key: Finding = { check: 'key', result: 'ok', detail: 'the gateway accepts it' };
   try {
-    return [key, ...(await listInstances(gateway)).map(judgeInstance)];
+    return [key, ...(await listInstances(createClient(access))).map(judgeInstance)];
   } catch (error) {
     return [key, { ...describeFault('instances', error), result: 'warning' }];
   }
 }
 
 function describeFault(check: string, error: unknown): Finding {
-  if (!(error instanceof CliError)) throw error;
-  return { check, result: 'failed', kind: error.kind, detail: error.message };
+  const failure = explainFailure(error);
+  if (!failure) throw error;
+  return { check, result: 'failed', kind: failure.kind, detail: failure.message };
 }
 
 export function judgeTransport(url: string): Finding {

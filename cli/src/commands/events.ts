@@ -1,14 +1,7 @@
+import type { FollowQuery, GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
-import {
-  addCommand,
-  note,
-  openGateway,
-  parseCount,
-  print,
-  writeCell,
-  type CommonOptions,
-} from '../command.js';
-import { followEvents, type GatewayEvent } from '../gateway/follow-events.js';
+import { addCommand, openGateway, parseCount, print, writeCell, type CommonOptions } from '../command.js';
+import { followEvents } from '../gateway/follow-events.js';
 import { findInstance } from './instances.js';
 
 interface TailOptions extends CommonOptions {
@@ -32,8 +25,9 @@ async function tail({ type, instance, since, count, ...options }: TailOptions): 
   const gateway = openGateway(options);
   const id = instance === undefined ? undefined : (await findInstance(gateway, instance)).id;
   let left = count ?? Infinity;
-  const query = { type, instance_id: id, after: since };
-  for await (const event of followEvents(gateway, query, (reason) => note(`gwk: ${reason}; continuing`))) {
+  // The gateway refuses an unknown type.
+  const query = { type, instance_id: id, after: since } as FollowQuery;
+  for await (const event of followEvents(gateway, query)) {
     print(options.json ? JSON.stringify(event) : describeEvent(event));
     left -= 1;
     if (left <= 0) return;
@@ -41,7 +35,8 @@ async function tail({ type, instance, since, count, ...options }: TailOptions): 
 }
 
 /** One line: time, type, instance, and the subject of the event. */
-export function describeEvent({ timestamp, type, instance_id, data }: GatewayEvent): string {
+export function describeEvent({ timestamp, type, instance_id, ...event }: GwkEvent): string {
+  const data = event.data as Readonly<Record<string, unknown>>;
   const text = data['text'];
   const subject = [data['message_id'], data['status'], data['state'], data['reason']]
     .filter((value) => typeof value === 'string')

@@ -1,3 +1,4 @@
+import type { Gwk, Schemas } from '@gwk/client';
 import { Option, type Command } from 'commander';
 import {
   addCommand,
@@ -9,26 +10,19 @@ import {
   type CommonOptions,
 } from '../command.js';
 import { CliError } from '../errors.js';
-import type { Gateway } from '../gateway/gateway.js';
+import { take } from '../gateway/client.js';
 
-/** Fields of an instance that the program reads. */
-export interface Instance {
-  id: string;
-  name: string;
-  kind: string;
-  state: string;
-  jid: string | null;
-  created_at: string;
-}
+export type Instance = Schemas['InstanceOut'];
+type Named = Pick<Instance, 'id' | 'name'>;
 
 /** An instance by its id or its name. @throws CliError */
-export async function findInstance(gateway: Gateway, given: string): Promise<Instance> {
-  if (given.startsWith('ins_')) return gateway.call('GET', `/v1/instances/${encodeURIComponent(given)}`);
+export async function findInstance(gateway: Gwk, given: string): Promise<Instance> {
+  if (given.startsWith('ins_')) return gateway.instances.get(given);
   return chooseInstance(await listInstances(gateway), given);
 }
 
 /** @throws CliError */
-export function chooseInstance(instances: readonly Instance[], name: string): Instance {
+export function chooseInstance<T extends Named>(instances: readonly T[], name: string): T {
   const [found, ...others] = instances.filter((instance) => instance.name === name);
   if (found === undefined)
     throw new CliError('not-found', `No instance is named "${name}". List them with: gwk instances`);
@@ -37,8 +31,8 @@ export function chooseInstance(instances: readonly Instance[], name: string): In
   throw new CliError('usage', `Several instances are named "${name}". Use an id: ${ids}`);
 }
 
-export const listInstances = (gateway: Gateway, limit = 10_000): Promise<Instance[]> =>
-  gateway.list('/v1/instances', {}, limit);
+export const listInstances = (gateway: Gwk, limit = 10_000): Promise<Instance[]> =>
+  take(gateway.instances.list({ limit: Math.min(limit, 100) }), limit);
 
 const COLUMNS = {
   id: ({ id }: Instance) => id,
@@ -65,9 +59,8 @@ export function registerInstances(program: Command): void {
         .choices(['web', 'sandbox'])
         .default('web'),
     )
-    .action(async (name: string, options: CommonOptions & { kind: string }) => {
-      const body = { name, kind: options.kind };
-      printItem(await openGateway(options).call<Instance>('POST', '/v1/instances', { body }), options);
+    .action(async (name: string, options: CommonOptions & { kind: 'web' | 'sandbox' }) => {
+      printItem(await openGateway(options).instances.create({ name, kind: options.kind }), options);
     });
   registerActions(instances);
 }
@@ -81,7 +74,7 @@ function registerActions(instances: Command): void {
       async (given: string, options: CommonOptions) => {
         const gateway = openGateway(options);
         const { id, name } = await findInstance(gateway, given);
-        await gateway.call('POST', `/v1/instances/${id}/${verb}`);
+        await gateway.instances[verb](id);
         print(
           options.json ? JSON.stringify({ id, [verb]: true }) : `${verb} of ${name} (${id}) is under way`,
         );
@@ -98,7 +91,7 @@ function registerActions(instances: Command): void {
           'usage',
           `This unlinks the phone of ${name} (${id}) and deletes it. Confirm with --yes`,
         );
-      await gateway.call('DELETE', `/v1/instances/${id}`);
+      await gateway.instances.delete(id);
       print(options.json ? JSON.stringify({ id, deleted: true }) : `Deleted ${name} (${id})`);
     });
 }

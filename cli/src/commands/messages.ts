@@ -1,25 +1,15 @@
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
+import type { Gwk, Schemas } from '@gwk/client';
 import { InvalidArgumentError, type Command } from 'commander';
 import { addCommand, openGateway, parseCount, printItem, printList, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
-import type { Gateway } from '../gateway/gateway.js';
+import { take } from '../gateway/client.js';
 import { findInstance } from './instances.js';
 
-interface Message {
-  id: string;
-  direction: string;
-  to: string;
-  type: string;
-  status: string;
-  created_at: string;
-}
-
-interface Media {
-  id: string;
-  mimetype: string;
-  filename: string | null;
-}
+type Message = Schemas['MessageOut'];
+type Media = Pick<Schemas['MediaOut'], 'id' | 'mimetype' | 'filename'>;
+type Request = Parameters<Gwk['messages']['send']>[0];
 
 interface SendOptions extends CommonOptions {
   from: string;
@@ -53,10 +43,7 @@ export function registerMessages(program: Command): void {
     .option('--limit <number>', 'maximum number of messages', parseCount, 20)
     .action(list);
   addCommand(messages, 'get <id>', 'show a message').action(async (id: string, options: CommonOptions) =>
-    printItem(
-      await openGateway(options).call<Message>('GET', `/v1/messages/${encodeURIComponent(id)}`),
-      options,
-    ),
+    printItem(await openGateway(options).messages.get(id), options),
   );
 }
 
@@ -71,17 +58,18 @@ type ListOptions = CommonOptions & {
 async function list({ instance, status, to, since, ...options }: ListOptions): Promise<void> {
   const gateway = openGateway(options);
   const id = instance === undefined ? undefined : (await findInstance(gateway, instance)).id;
-  const query = { instance_id: id, status, to, since };
-  printList(await gateway.list<Message>('/v1/messages', query, options.limit), COLUMNS, options);
+  const limit = Math.min(options.limit, 100);
+  // The gateway refuses an unknown status.
+  const query = { instance_id: id, status, to, since, limit } as Parameters<Gwk['messages']['list']>[0];
+  printList(await take<Message>(gateway.messages.list(query), options.limit), COLUMNS, options);
 }
 
-async function send(text: string | undefined, options: SendOptions): Promise<Message> {
+async function send(text: string | undefined, options: SendOptions): Promise<object> {
   if (text === undefined && options.file === undefined) throw new CliError('usage', 'Give a text or --file');
   const gateway = openGateway(options);
   const { id } = await findInstance(gateway, options.from);
   const media = options.file === undefined ? null : await upload(gateway, options.file);
-  const body = { instance_id: id, to: options.to, ...buildContent(text, media) };
-  return gateway.call('POST', '/v1/messages', { body });
+  return gateway.messages.send({ instance_id: id, to: options.to, ...buildContent(text, media) } as Request);
 }
 
 /** The content of a request. @throws CliError */
@@ -98,13 +86,11 @@ export function buildContent(text: string | undefined, media: Media | null): obj
   };
 }
 
-async function upload(gateway: Gateway, path: string): Promise<Media> {
+async function upload(gateway: Gwk, path: string): Promise<Media> {
   const file = await openAsBlob(path).catch((error: unknown) => {
     throw new CliError('usage', `${path} cannot be read`, { cause: error });
   });
-  const form = new FormData();
-  form.append('file', file, basename(path));
-  return gateway.call('POST', '/v1/media', { form });
+  return gateway.media.upload({ file, filename: basename(path) });
 }
 
 /** @throws InvalidArgumentError */

@@ -1,8 +1,8 @@
+import type { StreamEvent } from '@gwk/client';
 import { Option, type Command } from 'commander';
 import { toString as encodeQr } from 'qrcode';
 import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
-import type { ServerEvent } from '../gateway/server-events.js';
 import { findInstance } from './instances.js';
 import { parseRecipient } from './messages.js';
 
@@ -39,10 +39,9 @@ async function pair(given: string, options: PairOptions): Promise<void> {
   const { id, name, state } = await findInstance(gateway, given);
   if (state === 'connected')
     return print(json ? JSON.stringify({ event: 'connected' }) : `${name} is already connected`);
-  const body = { method, ...(phone !== undefined && { phone }) };
-  await gateway.call('POST', `/v1/instances/${id}/pairing`, { body });
-  for await (const event of gateway.stream(`/v1/instances/${id}/pairing/stream`, {})) {
-    if (json) print(JSON.stringify({ event: event.event, data: JSON.parse(event.data) as unknown }));
+  await gateway.instances.startPairing(id, { method, ...(phone !== undefined && { phone }) });
+  for await (const event of gateway.instances.streamPairing(id)) {
+    if (json) print(JSON.stringify(event));
     const step = decidePairStep(event);
     if (step.do === 'give-up') throw new CliError('refused', step.reason);
     if (!json) await show(step, name);
@@ -52,8 +51,8 @@ async function pair(given: string, options: PairOptions): Promise<void> {
 }
 
 /** Pure. */
-export function decidePairStep({ event, data }: Pick<ServerEvent, 'event' | 'data'>): PairStep {
-  const fields = JSON.parse(data) as PairFields;
+export function decidePairStep({ event, data }: StreamEvent): PairStep {
+  const fields = data as PairFields;
   if (event === 'connected') return { do: 'finish' };
   if (event === 'qr' || event === 'code') return showCode(event, fields);
   if (event === 'error')

@@ -1,5 +1,5 @@
-import { CliError, type FailureKind } from '../errors.js';
-import type { Gateway } from '../gateway/gateway.js';
+import type { Gwk } from '@gwk/client';
+import { explainFailure, type FailureKind } from '../errors.js';
 import { listInstances, findInstance, type Instance } from './instances.js';
 
 /** Why the gateway is not ready. Waiting cures the temporary kinds only. */
@@ -10,15 +10,16 @@ export interface Unready {
 }
 
 /** Null: address, key and instances are ready. */
-export async function findUnready(gateway: Gateway, names: readonly string[]): Promise<Unready | null> {
+export async function findUnready(gateway: Gwk, names: readonly string[]): Promise<Unready | null> {
   try {
     if (names.length === 0) return judgeInstances(await listInstances(gateway));
     const found: Instance[] = [];
     for (const name of names) found.push(await findInstance(gateway, name));
     return judgeInstances(found);
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    return { kind: error.kind, isTemporary: error.kind === 'network', reason: error.message };
+    const failure = explainFailure(error);
+    if (!failure) throw error;
+    return { kind: failure.kind, isTemporary: failure.kind === 'network', reason: failure.message };
   }
 }
 

@@ -1,10 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
+import { PermissionError } from '@gwk/client';
 import type { Command } from 'commander';
 import { addCommand, note, print, printList, type CommonOptions } from '../command.js';
-import { CliError, ProblemError } from '../errors.js';
-import { Gateway, type Access } from '../gateway/gateway.js';
+import { CliError } from '../errors.js';
+import { createClient, type Access } from '../gateway/client.js';
 import { readServerVersion, describeVersions } from '../gateway/server-version.js';
 import {
   addProfile,
@@ -81,15 +82,17 @@ async function login(address: string | undefined, { profile }: { profile: string
   await checkKey({ url, key });
   const path = writeProfiles(addProfile(readProfiles(), profile, { url, key }));
   print(`Signed in to ${url} with key ${hideKey(key)}, stored as profile ${profile} in ${path}`);
-  const remark = describeVersions(await readServerVersion(new Gateway({ url, key })));
+  const remark = describeVersions(await readServerVersion({ url, key }));
   if (remark !== null) note(remark);
 }
 
-/** A key without the right to list instances is valid too. @throws CliError */
+/** A key without the right to list instances is valid too. @throws GwkError */
 export async function checkKey(access: Access): Promise<void> {
-  await new Gateway(access).call('GET', '/v1/instances', { query: { limit: 1 } }).catch((error: unknown) => {
-    if (!(error instanceof ProblemError && error.status === 403)) throw error;
-  });
+  try {
+    await createClient(access).instances.list({ limit: 1 });
+  } catch (error) {
+    if (!(error instanceof PermissionError)) throw error;
+  }
 }
 
 async function ask(question: string, hidden: boolean): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError } from '../errors.js';
-import type { Access } from '../gateway/gateway.js';
+import type { Access } from '../gateway/client.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

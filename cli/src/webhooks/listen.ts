@@ -1,8 +1,9 @@
 import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
-import { followEvents, type GatewayEvent } from '../gateway/follow-events.js';
-import type { Gateway } from '../gateway/gateway.js';
+import { followEvents } from '../gateway/follow-events.js';
 import { describeVersions, readServerVersion } from '../gateway/server-version.js';
+import type { FollowQuery, Gwk, GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
+import { chooseAccess, readProfiles } from '../profiles/profiles.js';
 import { readKeys, type KeyAction } from './keys.js';
 import { describePost, newSecret, postEvent } from './post.js';
 
@@ -27,7 +28,9 @@ export function registerListen(webhooks: Command): void {
 
 async function listen({ forwardTo, type, ...options }: ListenOptions): Promise<void> {
   const gateway = openGateway(options);
-  const remark = describeVersions(await readServerVersion(gateway));
+  const remark = describeVersions(
+    await readServerVersion(chooseAccess(readProfiles(), process.env, options.profile)),
+  );
   if (remark !== null) note(remark);
   const given = process.env['GWK_WEBHOOK_SECRET'];
   const secret = given ?? newSecret();
@@ -38,14 +41,14 @@ async function listen({ forwardTo, type, ...options }: ListenOptions): Promise<v
   process.exit();
 }
 
-async function forwardAll(gateway: Gateway, type: string | undefined, forwarder: Forwarder): Promise<void> {
-  for await (const event of followEvents(gateway, { type }, (reason) => note(`gwk: ${reason}; continuing`)))
-    await forwarder.forward(event);
+async function forwardAll(gateway: Gwk, type: string | undefined, forwarder: Forwarder): Promise<void> {
+  // The gateway refuses an unknown type.
+  for await (const event of followEvents(gateway, { type } as FollowQuery)) await forwarder.forward(event);
 }
 
 /** Posts events one after another, and keeps the newest. */
 class Forwarder {
-  readonly #kept = new Map<number, GatewayEvent>();
+  readonly #kept = new Map<number, GwkEvent>();
   #last = 0;
 
   constructor(
@@ -54,7 +57,7 @@ class Forwarder {
     readonly json: boolean,
   ) {}
 
-  async forward(event: GatewayEvent): Promise<void> {
+  async forward(event: GwkEvent): Promise<void> {
     this.#last += 1;
     this.#kept.set(this.#last, event);
     this.#kept.delete(this.#last - KEPT);
@@ -68,7 +71,7 @@ class Forwarder {
     else note(wanted === 0 ? 'There is no event yet' : `Event ${wanted} is not among the last ${KEPT}`);
   }
 
-  async #post(number: number, event: GatewayEvent): Promise<void> {
+  async #post(number: number, event: GwkEvent): Promise<void> {
     const result = await postEvent(this.target, this.secret, event);
     const { id, type } = event;
     print(

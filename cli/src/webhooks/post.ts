@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { GwkEvent } from '@gwk/client';
 import { Webhook } from 'standardwebhooks';
-import type { GatewayEvent } from '../gateway/follow-events.js';
 
 const TIMEOUT_MS = 15_000;
 
@@ -25,7 +25,7 @@ export interface PostResult {
 }
 
 /** Posts one event as a webhook has it, signed at this moment. It follows no redirect, as the gateway does. */
-export async function postEvent(target: string, secret: string, event: GatewayEvent): Promise<PostResult> {
+export async function postEvent(target: string, secret: string, event: GwkEvent): Promise<PostResult> {
   const { type, timestamp, data } = event;
   const body = JSON.stringify({ type, timestamp, data });
   const headers = signEvent(secret, event.id, body, new Date());
@@ -42,6 +42,6 @@ export async function postEvent(target: string, secret: string, event: GatewayEv
   }
 }
 
-export function describePost(event: GatewayEvent, { status, ms, fault }: PostResult): string {
+export function describePost(event: GwkEvent, { status, ms, fault }: PostResult): string {
   return `${status ?? 'no answer'}  ${ms} ms  ${event.type}  ${event.id}${fault === null ? '' : `  (${fault})`}`;
 }

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
 import { addCommand, note, print, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
-import type { GatewayEvent } from '../gateway/follow-events.js';
-import { Gateway } from '../gateway/gateway.js';
 import { readDocument } from '../gateway/server-version.js';
 import { chooseAccess, readProfiles } from '../profiles/profiles.js';
 import { describePost, newSecret, postEvent } from './post.js';
@@ -28,7 +27,7 @@ export function registerTrigger(webhooks: Command): void {
 }
 
 async function trigger(type: string, { forwardTo, profile, json }: TriggerOptions): Promise<void> {
-  const document = await readDocument(new Gateway(chooseAccess(readProfiles(), process.env, profile)));
+  const { document } = await readDocument(chooseAccess(readProfiles(), process.env, profile));
   const schemas = listEventSchemas(document as Parameters<typeof listEventSchemas>[0]);
   const schema = schemas.get(type);
   if (!schema)
@@ -36,11 +35,7 @@ async function trigger(type: string, { forwardTo, profile, json }: TriggerOption
       'usage',
       `"${type}" is no type of event. Types:\n  ${[...schemas.keys()].join('\n  ')}`,
     );
-  const sample = buildSample(
-    document as Parameters<typeof buildSample>[0],
-    schema,
-    new Date(),
-  ) as GatewayEvent;
+  const sample = buildSample(document as Parameters<typeof buildSample>[0], schema, new Date()) as GwkEvent;
   // Receivers skip ids that they know.
   const event = { ...sample, id: `evt_${randomBytes(16).toString('hex')}` };
   const given = process.env['GWK_WEBHOOK_SECRET'];
