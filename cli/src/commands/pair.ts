@@ -1,17 +1,11 @@
 import type { StreamEvent } from '@gwk/client';
-import { Option, type Command } from 'commander';
-import { toString as encodeQr } from 'qrcode';
+import { addPairOptions, type PairOptions } from '@gwk/core/pairing/options';
+import { describeCode, describeQr } from '@gwk/core/pairing/pair';
+import { renderQr } from '@gwk/core/pairing/terminal';
+import type { Command } from 'commander';
 import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
 import { findInstance } from './instances.js';
-import { parseRecipient } from './messages.js';
-
-const HOW = 'On the phone: Settings > Linked devices > Link a device';
-
-interface PairOptions extends CommonOptions {
-  method: 'qr' | 'code';
-  phone?: string;
-}
 
 /** Next step of the command. */
 export type PairStep =
@@ -22,17 +16,12 @@ export type PairStep =
   | { do: 'wait' };
 
 export function registerPair(program: Command): void {
-  addCommand(program, 'pair <instance>', 'link a phone with an instance: prints the QR code')
-    .addOption(
-      new Option('-m, --method <method>', 'scan a QR code, or type a code on the phone')
-        .choices(['qr', 'code'])
-        .default('qr'),
-    )
-    .option('-p, --phone <number>', 'phone number; required for --method code', parseRecipient)
-    .action(pair);
+  addPairOptions(
+    addCommand(program, 'pair <instance>', 'link a phone with an instance: prints the QR code'),
+  ).action(pair);
 }
 
-async function pair(given: string, options: PairOptions): Promise<void> {
+async function pair(given: string, options: PairOptions & CommonOptions): Promise<void> {
   const { method, phone, json } = options;
   if (method === 'code' && phone === undefined) throw new CliError('usage', '--method code needs --phone');
   const gateway = openGateway(options);
@@ -82,8 +71,7 @@ function showCode(event: 'qr' | 'code', { code, expires_in_s: seconds = 0 }: Pai
   if (code === undefined)
     return { do: 'give-up', reason: 'The key may not read the code: it needs the scope instances:write' };
   if (event === 'qr') return { do: 'show-qr', code, seconds };
-  const typed = code.replace(/^(\w{4})(\w{4})$/, '$1-$2');
-  return { do: 'say', text: `${HOW} > Link with phone number instead, and type\n\n    ${typed}\n` };
+  return { do: 'say', text: describeCode(code) };
 }
 
 async function show(step: PairStep, name: string): Promise<void> {
@@ -91,11 +79,5 @@ async function show(step: PairStep, name: string): Promise<void> {
   if (step.do === 'finish') return print(`${name} is connected`);
   if (step.do !== 'show-qr') return;
   print(await renderQr(step.code));
-  note(`${HOW}, and scan this. It is valid for ${step.seconds} s; the next one follows automatically.`);
+  note(describeQr(step.seconds));
 }
-
-/** Dark on light in any terminal. Without a terminal characters only. */
-const renderQr = (code: string): Promise<string> =>
-  process.stdout.isTTY
-    ? encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' })
-    : encodeQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });

@@ -76,12 +76,17 @@ async function describeStep(
   step: Extract<Step, { do: 'show' | 'wait' }>,
 ): Promise<string> {
   if (step.do === 'wait') return `${step.say} ...`;
-  const how = 'On the phone: Settings > Linked devices > Link a device';
-  if (method === 'code')
-    return `${how} > Link with phone number instead, and type\n\n    ${grouped(step.code)}\n`;
+  if (method === 'code') return describeCode(step.code);
   const qr = await renderQr(step.code);
-  return `${qr}\n${how}, and scan this. It is valid for ${step.seconds} s; the next one follows automatically.`;
+  return `${qr}\n${describeQr(step.seconds)}`;
 }
 
-const grouped = (code: string): string =>
-  /^\w{8}$/.test(code) ? `${code.slice(0, 4)}-${code.slice(4)}` : code;
+const HOW = 'On the phone: Settings > Linked devices > Link a device';
+
+/** How to use the QR code above this text. */
+export const describeQr = (seconds: number): string =>
+  `${HOW}, and scan this. It is valid for ${seconds} s; the next one follows automatically.`;
+
+/** A code to type on the phone, and how. */
+export const describeCode = (code: string): string =>
+  `${HOW} > Link with phone number instead, and type\n\n    ${code.replace(/^(\w{4})(\w{4})$/, '$1-$2')}\n`;

@@ -14,7 +14,7 @@ export async function pairInTerminal(cluster: PairCluster, { method, phone }: Pa
 }
 
 /** Prints dark on light in any terminal. Without a terminal it prints characters only. */
-function renderQr(code: string): Promise<string> {
+export function renderQr(code: string): Promise<string> {
   if (!process.stdout.isTTY) return encodeQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });
   return encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' });
 }
