@@ -68,6 +68,5 @@ function parseCount(value: string): number {
 }
 
 async function run(command: (commands: typeof Run) => Promise<void>): Promise<void> {
-  const commands = await import('./run.js');
-  await commands.runCommand(() => command(commands));
+  await command(await import('./run.js'));
 }

@@ -7,12 +7,13 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { writeFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { note, print } from '../command.js';
 import { VERSION } from '../version.js';
 import { Cluster, readGateway, readPicture, readPictures, type Target } from './cluster.js';
 import { findCondition } from './explain.js';
 import { collectReport } from './report/collect.js';
 import type { Included } from './report/redact.js';
-import { compareVersions, listWarnings, renderStatus, renderTable, sortPictures, toJson } from './view.js';
+import { compareVersions, listWarnings, renderPictures, renderStatus, sortPictures, toJson } from './view.js';
 
 export interface Where {
   namespace?: string;
@@ -26,21 +27,6 @@ export type ReportOptions = Where & { allNamespaces?: true; file?: string; inclu
 const POLL_MS = 1000;
 /** An engine may take 30 s to stop, and its successor waits for an image and for the network. */
 const RESTART_MS = 120_000;
-
-/** Errors whose message says what the user can do. */
-const EXPECTED = ['CliError', 'KubeError'];
-
-/** Prints only the message of an error that the user can fix. */
-export async function runCommand(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    const { name, message } = error as Error;
-    if (!EXPECTED.includes(name)) throw error;
-    process.stderr.write(`gwk: ${message}\n`);
-    process.exitCode = 1;
-  }
-}
 
 export async function printStatus(name: string | undefined, options: StatusOptions): Promise<void> {
   await withCluster(options, async (cluster, namespace) => {
@@ -61,7 +47,7 @@ export async function printStatus(name: string | undefined, options: StatusOptio
     const [first] = pictures;
     if (!first)
       return print(options.allNamespaces ? 'No Instances.' : `No Instances in ${namespace}; -A shows all.`);
-    print([renderTable(pictures).trimEnd(), ...listWarnings(first, VERSION)].join('\n'));
+    print([renderPictures(pictures), ...listWarnings(first, VERSION)].join('\n'));
   });
 }
 
@@ -93,16 +79,16 @@ export async function restart(name: string, where: Where): Promise<void> {
     const target = { namespace, name };
     const instance = await findInstance(cluster, target);
     const former = await cluster.pod(target);
-    if (!former) {
-      print(renderStatus(await readPicture(cluster, instance), VERSION));
-      throw new CliError('it has no engine to restart');
-    }
+    if (!former) return giveUp(cluster, instance, 'it has no engine to restart');
     await cluster.deletePod(target);
     print(`${former.metadata!.name} is stopping; waiting until the next engine works ...`);
     const next = await waitForEngine(cluster, target, former.metadata!.uid!);
     if (next) return print(`${namespace}/${name} is restarted: ${findCondition(next, 'Ready')?.reason}`);
-    print(renderStatus(await readPicture(cluster, await findInstance(cluster, target)), VERSION));
-    throw new CliError(`no engine worked within ${RESTART_MS / 1000} s`);
+    return giveUp(
+      cluster,
+      await findInstance(cluster, target),
+      `no engine worked within ${RESTART_MS / 1000} s`,
+    );
   });
 }
 
@@ -140,9 +126,7 @@ export async function printLogs(name: string, options: LogOptions): Promise<void
         last = pod.metadata!.uid;
       }
     } while (options.follow && (await sleep(POLL_MS, true)));
-    if (last !== undefined) return;
-    print(renderStatus(await readPicture(cluster, instance), VERSION));
-    throw new CliError('it has no engine with a log; -f waits for one');
+    if (last === undefined) await giveUp(cluster, instance, 'it has no engine with a log; -f waits for one');
   });
 }
 
@@ -194,9 +178,13 @@ async function findInstance(cluster: Cluster, target: Target): Promise<InstanceR
   );
 }
 
-async function warn(cluster: Cluster, namespace: string): Promise<void> {
-  const warning = compareVersions(await readGateway(cluster, namespace), VERSION);
-  if (warning !== null) process.stderr.write(`Warning: ${warning}\n`);
+/** Prints the status, which says why. */
+async function giveUp(cluster: Cluster, instance: InstanceResource, message: string): Promise<never> {
+  print(renderStatus(await readPicture(cluster, instance), VERSION));
+  throw new CliError(message);
 }
 
-const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+async function warn(cluster: Cluster, namespace: string): Promise<void> {
+  const warning = compareVersions(await readGateway(cluster, namespace), VERSION);
+  if (warning !== null) note(`Warning: ${warning}`);
+}

@@ -1,3 +1,4 @@
+import { renderTable, writeCell } from '../command.js';
 import { explain, findCondition, LEVELS, type Explanation, type Level } from './explain.js';
 import { isUnknown, type ClusterEvent, type Known, type Picture } from './picture.js';
 
@@ -21,7 +22,7 @@ export function renderStatus(picture: Picture, version: string): string {
   if (found.hint !== null) head.push(line('', found.hint));
   if (found.page !== null) head.push(line('Help', found.page));
   const details = listDetails(picture).map(([label, value]) => line(label, value));
-  return [...head, '', ...details, ...listWarnings(picture, version), ''].join('\n');
+  return [...head, '', ...details, ...listWarnings(picture, version)].join('\n');
 }
 
 function listDetails(picture: Picture): [label: string, value: string][] {
@@ -133,29 +134,18 @@ export function sortPictures(pictures: readonly Picture[]): { picture: Picture; 
     .sort((a, b) => rank(a.found) - rank(b.found) || place(a.picture).localeCompare(place(b.picture)));
 }
 
-const HEADINGS = ['STATUS', 'NAMESPACE', 'NAME', 'STATE', 'FOR', 'REASON', 'CAUSE'];
+const HEADINGS = ['status', 'namespace', 'name', 'state', 'for', 'reason', 'cause'];
 const CAUSE_WIDTH = 70;
 
-export function renderTable(pictures: readonly Picture[]): string {
+export function renderPictures(pictures: readonly Picture[]): string {
   const rows = sortPictures(pictures).map(({ picture: { instance, now }, found }) => {
     const { metadata, status } = instance;
     const age = status?.since === undefined ? '-' : describeAge(status.since, now);
     const cause = found.level === 'ok' ? '' : shorten(found.cause);
     const names = [metadata.namespace, metadata.name, status?.state ?? '-'];
-    return [WORDS[found.level], ...names, age, found.reason, cause];
+    return [WORDS[found.level], ...names, age, found.reason, cause].map(writeCell);
   });
-  const all = [HEADINGS, ...rows];
-  const widths = HEADINGS.map((_, at) => Math.max(...all.map((row) => row[at]!.length)));
-  return (
-    all
-      .map((row) =>
-        row
-          .map((cell, at) => cell.padEnd(widths[at]!))
-          .join('  ')
-          .trimEnd(),
-      )
-      .join('\n') + '\n'
-  );
+  return renderTable(HEADINGS, rows);
 }
 
 const shorten = (text: string): string =>
