@@ -57,9 +57,9 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
     (await gwk('status', 'shop', '-n', stage.namespace, ...more)).out;
 
   /** The Deployments of a release, without pods. */
-  async function deployGateway(version: string): Promise<void> {
+  async function deployGateway(version: string, release = 'gwk'): Promise<void> {
     for (const component of ['api', 'operator']) {
-      const selected = { 'app.kubernetes.io/component': component, 'app.kubernetes.io/instance': 'gwk' };
+      const selected = { 'app.kubernetes.io/component': component, 'app.kubernetes.io/instance': release };
       const labels = {
         ...selected,
         'app.kubernetes.io/part-of': 'gwk',
@@ -69,7 +69,7 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
       await cluster().applied({
         apiVersion: 'apps/v1',
         kind: 'Deployment',
-        metadata: { name: `gwk-${component}`, namespace: stage.namespace, labels },
+        metadata: { name: `${release}-${component}`, namespace: stage.namespace, labels },
         spec: { replicas: 0, selector: { matchLabels: selected }, template },
       });
     }
@@ -262,6 +262,7 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
       metadata: { name: 'gwk-shop-pairing', namespace: stage.namespace },
       stringData: { pairing: secret },
     });
+    await deployGateway('0.1.0', 'other');
     const made = await gwk('report', '-n', stage.namespace, '--file', 'report.zip');
     expect(made).toMatchObject({ code: 0, err: '' });
     const files = unzipSync(readFileSync(join(folder, 'report.zip')));
@@ -277,6 +278,7 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
       ]),
     );
     expect(everything).toContain('Planted');
+    expect(Object.keys(files).filter((path) => path.includes('other-'))).toEqual([]);
     for (const planted of [secret, 'plantedsecret', number, jid, '98765-4321', name, content])
       expect(everything).not.toContain(planted);
     // A kubelet that does not answer has no logs, and the report says so.
@@ -310,10 +312,10 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
   });
 });
 
-/** Starts the compiled program by the name of the plugin. */
+/** Starts the bundle by the name of the plugin. */
 function writeExecutable(folder: string): void {
   const path = join(folder, 'kubectl-gwk');
-  const main = join(ROOT, 'cli/dist/main.js');
+  const main = join(ROOT, 'cli/dist/gwk.cjs');
   writeFileSync(path, `#!/bin/bash\nexec -a kubectl-gwk '${process.execPath}' '${main}' "$@"\n`);
   chmodSync(path, 0o755);
 }

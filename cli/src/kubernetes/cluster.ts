@@ -164,23 +164,27 @@ export async function readPictures(cluster: Cluster, namespace: string | null): 
 
 const placeOf = ({ metadata }: V1Pod): string => `${metadata!.namespace}/${metadata!.name}`;
 
-export async function readGateway(cluster: Cluster, namespace: string): Promise<Known<Gateway>> {
+const isComponent = (name: string) => (one: V1Deployment) =>
+  one.metadata?.labels?.[LABELS.component] === name;
+
+/** The Deployments of the release with the operator in this namespace, else of the first release that is visible. */
+export async function readRelease(cluster: Cluster, namespace: string): Promise<Known<V1Deployment[]>> {
   const found = await orUnknown(cluster.deployments(namespace));
   if (isUnknown(found)) return found;
-  const componentOf = ({ metadata }: V1Deployment) => metadata?.labels?.[LABELS.component];
-  const operators = found.filter((one) => componentOf(one) === 'operator');
+  const operators = found.filter(isComponent('operator'));
   const operator = operators.find(({ metadata }) => metadata?.namespace === namespace) ?? operators[0];
   if (!operator) return { unknown: 'no Deployment of an operator is visible' };
-  const home = operator.metadata!.namespace!;
-  const release = operator.metadata!.labels?.['app.kubernetes.io/instance'];
-  const api = found.find(
-    (one) =>
-      componentOf(one) === 'api' &&
-      one.metadata?.namespace === home &&
-      one.metadata.labels?.['app.kubernetes.io/instance'] === release,
-  );
-  const version = operator.metadata!.labels?.[LABELS.version] ?? null;
-  return { namespace: home, api: api?.metadata?.name ?? null, version };
+  const place = ({ metadata }: V1Deployment) =>
+    `${metadata?.namespace}/${metadata?.labels?.['app.kubernetes.io/instance']}`;
+  return found.filter((one) => place(one) === place(operator));
+}
+
+export async function readGateway(cluster: Cluster, namespace: string): Promise<Known<Gateway>> {
+  return mapKnown(await readRelease(cluster, namespace), (release) => {
+    const { namespace: home, labels } = release.find(isComponent('operator'))!.metadata!;
+    const api = release.find(isComponent('api'))?.metadata?.name ?? null;
+    return { namespace: home!, api, version: labels?.[LABELS.version] ?? null };
+  });
 }
 
 async function readMetrics(cluster: Cluster, pod: Known<V1Pod | null>): Promise<Picture['metrics']> {

@@ -1,9 +1,9 @@
-import type { V1Pod } from '@kubernetes/client-node';
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { PAIRING_ANNOTATION } from '@gwk/core/resources/pairing-request';
 import { text } from 'node:stream/consumers';
 import { strToU8, zipSync } from 'fflate';
-import { orUnknown, readPicture, type Cluster } from '../cluster.js';
+import { orUnknown, readPicture, readRelease, type Cluster } from '../cluster.js';
 import { isUnknown, type Known } from '../picture.js';
 import { renderStatus, toJson } from '../view.js';
 import {
@@ -41,7 +41,7 @@ export async function collectReport(source: ReportSource, included: readonly Inc
     .filter((name) => name.length > 1);
   const collector = new Collector({ included, names });
   for (const instance of source.instances) await collectInstance(source, instance, collector);
-  await collectGateway(source, collector);
+  await collectGateways(source, collector);
   const { version, now } = source;
   const hidden = [
     'secrets',
@@ -59,7 +59,7 @@ async function collectInstance(
   const { namespace, name } = instance.metadata;
   const folder = `instances/${namespace}/${name}`;
   const picture = await readPicture(cluster, instance);
-  collector.add(`${folder}/status.txt`, renderStatus(picture, version));
+  collector.add(`${folder}/status.txt`, `${renderStatus(picture, version)}\n`);
   collector.addJson(`${folder}/status.json`, toJson(picture));
   collector.addJson(`${folder}/instance.json`, describeInstance(instance));
   const pod = collector.known(
@@ -69,11 +69,28 @@ async function collectInstance(
   if (pod) await collectPod(cluster, pod, folder, collector);
 }
 
-async function collectGateway({ cluster, namespace }: ReportSource, collector: Collector): Promise<void> {
-  const found = collector.known('Deployments', await orUnknown(cluster.deployments(namespace))) ?? [];
-  for (const deployment of found) {
+/** A cluster may have releases that serve other Instances. Those are left out. */
+async function collectGateways(
+  { cluster, instances, namespace }: ReportSource,
+  collector: Collector,
+): Promise<void> {
+  const places = instances.map(({ metadata }) => metadata.namespace);
+  for (const place of new Set(places.length === 0 ? [namespace] : places)) {
+    const release = collector.known(`gateway of ${place}`, await readRelease(cluster, place));
+    await collectRelease(cluster, release ?? [], collector);
+  }
+}
+
+async function collectRelease(
+  cluster: Cluster,
+  release: readonly V1Deployment[],
+  collector: Collector,
+): Promise<void> {
+  for (const deployment of release) {
     const { name, namespace: home } = deployment.metadata!;
     const folder = `gateway/${home}/${name}`;
+    // Several namespaces can have one release.
+    if (collector.has(`${folder}/deployment.json`)) continue;
     const { status, metadata, spec } = deployment;
     const images = spec?.template.spec?.containers.map(({ image }) => image);
     collector.addJson(`${folder}/deployment.json`, { labels: metadata?.labels, images, status });
@@ -133,6 +150,10 @@ class Collector {
 
   get count(): number {
     return Object.keys(this.#files).length;
+  }
+
+  has(path: string): boolean {
+    return redactText(path, this.#redaction) in this.#files;
   }
 
   add(path: string, content: string): void {
