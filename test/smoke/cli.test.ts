@@ -239,7 +239,8 @@ test('a reader of docs/quickstart.md signs in, pairs, sends and receives', async
     RECIPIENT: ana.number,
     PORT: String(port),
   };
-  const [, login, pair, send, receive, ...others] = readPageBlocks('quickstart.md', 'sh');
+  writeFileSync(join(folder, 'send.mts'), readPageBlocks('quickstart.md', 'ts')[0]!);
+  const [, login, pair, send, sendByProgram, receive, ...others] = readPageBlocks('quickstart.md', 'sh');
   expect(others).toEqual([]);
   const type = (block: string) => {
     const child = spawn('bash', ['-ec', block.replaceAll('3000', String(port))], {
@@ -273,6 +274,10 @@ test('a reader of docs/quickstart.md signs in, pairs, sends and receives', async
 
   const sent = type(send!);
   expect([await sent.ended, sent.out]).toEqual([0, expect.stringContaining('outbound')]);
+
+  const program = type(sendByProgram!);
+  expect([await program.ended, program.out]).toEqual([0, expect.stringContaining("id: 'msg_")]);
+  await ana.receives('Hello from TypeScript');
 
   const posted = /^\d+ {2}200 {2}\d+ ms {2}message\.received {2}evt_/m;
   const listening = type(receive!);
