@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { build } from 'vite';
-import { makeTable } from './table.js';
+import { makeTable, printTable } from './table.js';
 
 const folder = import.meta.dirname;
 const dist = join(folder, 'dist');
@@ -51,8 +51,7 @@ function generate() {
     '--output',
     join(generated, 'api.ts'),
   );
-  const table = JSON.stringify(makeTable(document), null, 2);
-  writeFileSync(join(generated, 'operations.ts'), `export const OPERATIONS = ${table} as const;\n`);
+  writeFileSync(join(generated, 'operations.ts'), printTable(makeTable(document)));
 }
 
 const bundle = (format, name, external) =>
@@ -65,7 +64,7 @@ const bundle = (format, name, external) =>
       outDir: join(dist, name),
       emptyOutDir: false,
       lib: { entry: join(folder, 'src/index.ts'), formats: [format], fileName: () => 'index.js' },
-      rolldownOptions: { external },
+      rolldownOptions: { external, output: { comments: { jsdoc: false } } },
     },
   });
 

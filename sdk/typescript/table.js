@@ -16,8 +16,8 @@ export function nameMethod(operationId, tag) {
 }
 
 /**
- * Lists the operations of an OpenAPI document by tag and name: method, path, where its input goes, and whether the
- * answer is a page or a stream.
+ * Lists the operations of an OpenAPI document by tag and name. The row has the method, the path, where the input goes,
+ * and whether the answer is a page or a stream. The text is for editors.
  */
 export function makeTable(document) {
   const table = {};
@@ -33,15 +33,28 @@ export function makeTable(document) {
       const group = (table[nameGroup(tag)] ??= {});
       if (name in group) throw new Error(`Two operations are named ${tag}.${name}`);
       const parameters = operation.parameters.map(resolve);
-      group[name] = [
-        method.toUpperCase(),
-        path,
-        findInput(operation, parameters),
-        findAnswer(operation, parameters),
-      ];
+      const input = findInput(operation, parameters);
+      const row = [method.toUpperCase(), path, input, findAnswer(operation, parameters)];
+      group[name] = { row, text: describe(operation) };
     }
   }
   return table;
+}
+
+function describe({ summary, description }) {
+  return [summary, description].filter(Boolean).join('\n\n').replaceAll('*/', '*\\/');
+}
+
+/** Writes the table as a module. Editors show the comment of a property also for a mapped type. */
+export function printTable(table) {
+  const groups = Object.entries(table).map(([group, operations]) => {
+    const properties = Object.entries(operations).map(
+      ([name, { row, text }]) =>
+        `    /**\n${text.replace(/^/gm, '     * ')}\n     */\n    ${name}: ${JSON.stringify(row)},\n`,
+    );
+    return `  ${group}: {\n${properties.join('')}  },\n`;
+  });
+  return `export const OPERATIONS = {\n${groups.join('')}} as const;\n`;
 }
 
 function findInput({ requestBody }, parameters) {

@@ -1,12 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { ApiError, Gwk, OPERATIONS } from '@gwk/client';
+import { ApiError, Gwk, OPERATIONS, WebhookVerificationError } from '@gwk/client';
+import ts from 'typescript';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 
+const PAGE = join(ROOT, 'docs/sdk-typescript.md');
 const FRIEND = '5511987650077';
 const PHONE = '5511987650078';
 const PNG =
@@ -170,6 +177,53 @@ describe('the client for TypeScript', () => {
     await client.webhookEndpoints.delete(id);
   });
 
+  test('verifies a delivery of the gateway', async () => {
+    const received = Promise.withResolvers<{ headers: IncomingHttpHeaders; body: Buffer }>();
+    const server = createServer((request, response) => {
+      void buffer(request).then((body) => {
+        received.resolve({ headers: request.headers, body });
+        response.writeHead(204).end();
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const { id, secret } = await client.webhookEndpoints.create({ url, event_types: ['message.sent'] });
+    try {
+      const message = await send('Verified');
+      const { headers, body } = await received.promise;
+      const event = client.events.verify(headers, body, secret!);
+      expect(event).toMatchObject({ type: 'message.sent', data: { message_id: message.id } });
+      await expect(client.events.get(event.id)).resolves.toMatchObject({
+        type: event.type,
+        data: event.data,
+      });
+      const other = `whsec_${randomBytes(24).toString('base64')}`;
+      expect(() => client.events.verify(headers, body, other)).toThrow(WebhookVerificationError);
+    } finally {
+      await client.webhookEndpoints.delete(id);
+      server.close();
+    }
+  });
+
+  test.each(['Send a text', 'Wait until a message was read', 'Create an instance and check its health'])(
+    'runs the recipe %s',
+    (heading) => {
+      const setup = readRecipe('TypeScript client')
+        .replace('http://127.0.0.1:8080', stage.gateway.urls[0]!)
+        .replace('gwk_live_...', stage.customer.key.api_key)
+        .replace(/ins_\w+/, stage.instance.id);
+      const folder = mkdtempSync(join(ROOT, 'test/dist/recipe-'));
+      try {
+        const file = join(folder, 'recipe.ts');
+        writeFileSync(file, `${setup}${readRecipe(heading)}`);
+        const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+        expect([status, stderr]).toEqual([0, '']);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
+
   test('has called every operation of the document', () => {
     const all = Object.values(OPERATIONS).flatMap((group) =>
       Object.values(group).map(([method, path]) => `${method as string} ${path as string}`),
@@ -179,7 +233,7 @@ describe('the client for TypeScript', () => {
 });
 
 test('the examples of the page compile', () => {
-  const blocks = readFileSync(join(ROOT, 'docs/sdk-typescript.md'), 'utf8').matchAll(/^```ts\n(.*?)^```/gms);
+  const blocks = readFileSync(PAGE, 'utf8').matchAll(/^```ts\n(.*?)^```/gms);
   const [setup, ...examples] = [...blocks].map(([, code]) => code!);
   expect(examples).toHaveLength(12);
   const folder = mkdtempSync(join(ROOT, 'test/dist/recipes-'));
@@ -217,6 +271,30 @@ describe('the package', () => {
     expect(Object.keys(dependencies)).toEqual(['openapi-fetch', 'standardwebhooks']);
   });
 
+  test('shows editors what an operation does', () => {
+    const file = join(folder, 'hover.ts');
+    const text = `import type { Gwk } from '@gwk/client';\nlet client!: Gwk;\nclient.media.upload;`;
+    const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: [] };
+    const read = (name: string) => (name === file ? text : ts.sys.readFile(name));
+    const editor = ts.createLanguageService({
+      fileExists: (name) => ts.sys.fileExists(name),
+      readFile: read,
+      getCurrentDirectory: () => folder,
+      getScriptFileNames: () => [file],
+      getScriptVersion: () => '1',
+      getScriptSnapshot: (name) => ts.ScriptSnapshot.fromString(read(name)!),
+      getCompilationSettings: () => options,
+      getDefaultLibFileName: ts.getDefaultLibFilePath,
+    });
+    const hover = editor.getQuickInfoAtPosition(file, text.indexOf('upload'));
+    const { summary, description } = (
+      JSON.parse(readFileSync(join(folder, 'src/generated/openapi.json'), 'utf8')) as {
+        paths: Record<string, { post: { summary: string; description: string } }>;
+      }
+    ).paths['/v1/media']!.post;
+    expect(ts.displayPartsToString(hover!.documentation)).toBe(`${summary}\n\n${description}`);
+  });
+
   test.each([
     ['import', ['--input-type=module', '-e', "import { Gwk } from '@gwk/client'; console.log(typeof Gwk)"]],
     ['require', ['--input-type=commonjs', '-e', "console.log(typeof require('@gwk/client').Gwk)"]],
@@ -224,6 +302,14 @@ describe('the package', () => {
     expect(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })).toBe('function\n');
   });
 });
+
+/** The example under a heading of the page. */
+function readRecipe(heading: string): string {
+  const section = readFileSync(PAGE, 'utf8')
+    .split(/^#+ /m)
+    .find((text) => text.startsWith(`${heading}\n`));
+  return section!.match(/^```ts\n(.*?)^```/ms)![1]!;
+}
 
 /** The row of the table that a request belongs to. More literal paths come before those with parameters. */
 function findOperation({ method, url }: Request): string {

@@ -1,4 +1,3 @@
-import { ConnectionError } from './errors.js';
 import { OPERATIONS } from './generated/operations.js';
 import {
   follow,
@@ -9,16 +8,15 @@ import {
   type WebhookEvent,
 } from './events.js';
 import { pair, type PairingRequest, type PairingStep } from './pairing.js';
-import { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
 import { Transport, type Call, type GwkOptions } from './transport.js';
 import type { CallOptions, Operations, Row } from './types.js';
-import { createForm, type Upload } from './upload.js';
+import { describeUpload, type Upload } from './upload.js';
 
 interface Extras {
   readonly events: {
     /**
-     * Follows events as they happen, and continues after broken connections. Each event comes at least once: keep the
-     * ids that you know. `for await (const { event, cursor } of client.events.follow())`; store `cursor` and pass it as
+     * Follows events as they happen, and continues after broken connections, 429 and 5xx, without a limit of attempts.
+     * Each event comes at least once: keep the ids that you know. `for await (const { event, cursor } of client.events.follow())`; store `cursor` and pass it as
      * `after` to continue later.
      * @throws ApiError such as `invalid-cursor`, StreamEndedError if the access ended
      */
@@ -36,7 +34,8 @@ interface Extras {
   };
   readonly instances: {
     /**
-     * Starts a pairing and yields its steps, until the phone is connected.
+     * Starts a pairing and yields its steps, until the phone is connected. After a broken connection it continues with
+     * the step that is open.
      * @throws ApiError such as `already-paired` or `pairing-failed`
      */
     pair(id: string, request?: PairingRequest, options?: CallOptions): AsyncGenerator<PairingStep>;
@@ -62,7 +61,8 @@ export const Gwk = class {
       verify,
     });
     Object.assign(client.instances, {
-      pair: (id: string, request?: PairingRequest, more?: CallOptions) => pair(client, id, request, more),
+      pair: (id: string, request?: PairingRequest, more?: CallOptions) =>
+        pair({ instances: client.instances, wait: transport.wait }, id, request, more),
     });
   }
 } as new (options: GwkOptions) => Gwk;
@@ -70,32 +70,22 @@ export const Gwk = class {
 function createMethod(transport: Transport, [method, path, input, answer]: Row) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return (...args: unknown[]): unknown => {
-    const params = Object.fromEntries(names.map((name, index) => [name, args[index] as string]));
+    const params = Object.fromEntries(names.map((name, index) => [name, checkId(name, args[index])]));
     const rest = args.slice(names.length);
     const value = input === 'none' ? undefined : (rest.shift() as object | undefined);
     const call: Call = { method, path, params, options: (rest[0] as CallOptions | undefined) ?? {} };
     if (input === 'query' && value) call.query = value;
     if (input === 'body') call.body = () => value;
-    if (input === 'form') call.body = remember(() => createForm(value as Upload));
-    if (answer === 'stream') return stream(transport, call);
+    if (input === 'form') Object.assign(call, describeUpload(value as Upload));
+    if (answer === 'stream') return transport.stream(call);
     return answer === 'page' ? createPages(transport, call) : transport.send(call);
   };
 }
 
-/** A stream can be read only once, so all attempts share the form. */
-function remember<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}
-
-async function* stream(transport: Transport, call: Call): AsyncGenerator<StreamEvent> {
-  const body = await transport.send({ ...call, isStream: true });
-  try {
-    yield* readServerSentEvents(body as ReadableStream<Uint8Array>);
-  } catch (error) {
-    call.options.signal?.throwIfAborted();
-    throw new ConnectionError('The connection broke', { cause: error });
-  }
+/** Without an id, or with `..`, the address would be that of another operation. */
+function checkId(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '' && !/^\.{1,2}$/.test(value)) return value;
+  throw new TypeError(`${name} is missing, or is no id`);
 }
 
 interface Page {

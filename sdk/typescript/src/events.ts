@@ -1,8 +1,7 @@
 import { Webhook } from 'standardwebhooks';
-import { ApiError, ConnectionError, GwkError, StreamEndedError } from './errors.js';
+import { ConnectionError, StreamEndedError } from './errors.js';
 import type { paths } from './generated/api.js';
 import { planRetry } from './retry.js';
-import { readServerSentEvents } from './server-sent-events.js';
 import type { Transport } from './transport.js';
 import type { CallOptions, Schemas } from './types.js';
 
@@ -20,47 +19,49 @@ export interface FollowOptions extends CallOptions {
 }
 
 /** Ends of a stream after which another one may work. */
-const PASSING = new Set(['slow_reader', 'unavailable']);
+const PASSING = new Set(['slow_reader', 'too_many_streams', 'unavailable']);
 
 export async function* follow(
   transport: Transport,
-  query: FollowQuery = {},
+  { after = 'now', ...filter }: FollowQuery = {},
   options: FollowOptions = {},
 ): AsyncGenerator<{ event: GwkEvent; cursor: string }> {
-  let last: string | undefined;
+  const once = { ...options, retries: 0 };
   for (let attempt = 1; ; attempt++) {
-    let lost: Error = new GwkError('The stream ended');
+    // Streams end when a process stops. Another process continues them.
+    let reason: unknown = new ConnectionError('The stream ended');
     try {
-      for await (const item of readOnce(transport, { query, last, options })) {
+      // A second stream from `now` would leave out the events between the two.
+      if (after === 'now') after = await findEnd(transport, once);
+      for await (const item of readOnce(transport, { after, ...filter }, once)) {
         attempt = 1;
-        last = item.cursor;
+        after = item.cursor;
         yield item;
       }
     } catch (error) {
-      options.signal?.throwIfAborted();
-      if (error instanceof StreamEndedError && !PASSING.has(error.code)) throw error;
-      lost = error as Error;
+      reason = error;
     }
-    // Streams end when a process stops. Another process continues them.
-    const failure = lost instanceof ApiError ? lost : new ConnectionError();
-    const seconds = planRetry(failure, { repeatable: true, attempt });
-    if (seconds === null) throw lost;
-    options.onLost?.(lost);
+    const seconds = planReconnect(reason, attempt);
+    if (seconds === null) throw reason;
+    options.onLost?.(reason as Error);
     await transport.wait(seconds, options.signal);
   }
 }
 
-interface Reading {
-  query: FollowQuery;
-  last: string | undefined;
-  options: CallOptions;
+function planReconnect(reason: unknown, attempt: number): number | null {
+  const isPassing = reason instanceof StreamEndedError && PASSING.has(reason.code);
+  return planRetry(isPassing ? new ConnectionError() : reason, { repeatable: true, attempt });
 }
 
-async function* readOnce(transport: Transport, { query, last, options }: Reading) {
-  const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last };
-  const call = { method: 'GET', path: '/v1/events/stream', params: {}, query, headers, options };
-  const body = await transport.send({ ...call, isStream: true });
-  for await (const { id, event, data } of readServerSentEvents(body as ReadableStream<Uint8Array>)) {
+async function findEnd(transport: Transport, options: CallOptions): Promise<string> {
+  const query = { after: 'now', limit: 1 };
+  const page = await transport.send({ method: 'GET', path: '/v1/events', params: {}, query, options });
+  return (page as { next_cursor: string }).next_cursor;
+}
+
+async function* readOnce(transport: Transport, query: FollowQuery, options: CallOptions) {
+  const call = { method: 'GET', path: '/v1/events/stream', params: {}, query, options };
+  for await (const { id, event, data } of transport.stream(call)) {
     if (event === 'end') throw new StreamEndedError((data as { reason: string }).reason);
     if (id !== undefined) yield { event: data as GwkEvent, cursor: id };
   }

@@ -5,7 +5,7 @@ export const MAX_WAIT_S = 60;
 
 /**
  * Returns the seconds to wait before the next attempt; null: do not repeat.
- * @param repeatable a repeat does nothing twice: a GET, or a request with an Idempotency-Key
+ * @param repeatable a repeat does nothing twice: a GET or DELETE, or a request with an Idempotency-Key
  * @param attempt number of attempts so far
  */
 export function planRetry(
@@ -24,8 +24,8 @@ export function planRetry(
 }
 
 function isTemporary({ code, status }: ApiError, repeatable: boolean): boolean {
-  // Both refuse before they do anything.
-  if (status === 429 || code === 'idempotency-in-progress') return true;
+  // All three refuse before they do anything.
+  if (status === 429 || status === 503 || code === 'idempotency-in-progress') return true;
   // The answer of the phone or of the network: another attempt is a decision of the caller.
   if (code === 'pairing-failed') return false;
   return status >= 500 && repeatable;

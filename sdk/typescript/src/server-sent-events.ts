@@ -1,3 +1,5 @@
+import { ConnectionError } from './errors.js';
+
 /** One event of a stream. */
 export interface StreamEvent {
   /** Id to resume after; only event streams have it. */
@@ -9,7 +11,10 @@ export interface StreamEvent {
 /** The gateway sends a comment every 15 s. A stream without any for this long has lost its connection. */
 const SILENCE_MS = 60_000;
 
-/** Reads server-sent events until the body ends. EventSource cannot send headers. */
+/**
+ * Reads server-sent events until the body ends. EventSource cannot send headers.
+ * @throws ConnectionError if the body breaks
+ */
 export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -18,7 +23,8 @@ export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): A
     for (;;) {
       // Ends the pending read.
       const timer = setTimeout(() => void reader.cancel().catch(() => undefined), SILENCE_MS);
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      const read = reader.read().finally(() => clearTimeout(timer));
+      const { done, value } = await read.catch(throwBroken);
       if (done) return;
       const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
       rest = blocks.pop()!;
@@ -27,6 +33,10 @@ export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): A
   } finally {
     await reader.cancel().catch(() => undefined);
   }
+}
+
+function throwBroken(cause: unknown): never {
+  throw new ConnectionError('The stream broke', { cause });
 }
 
 /** Returns null for a comment, such as `: ping`. */

@@ -2,7 +2,9 @@ import createClient from 'openapi-fetch';
 import { ConnectionError, createApiError, GwkError, TimeoutError } from './errors.js';
 import type { paths } from './generated/api.js';
 import { planRetry, wait } from './retry.js';
+import { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
 import type { CallOptions } from './types.js';
+import type { SentBody } from './upload.js';
 
 export interface GwkOptions {
   /** Address of the gateway, such as `https://gwk.example.org`. */
@@ -22,17 +24,16 @@ export interface GwkOptions {
 }
 
 /** A request as the table of operations describes it. */
-export interface Call {
+export interface Call extends Partial<SentBody> {
   method: string;
   path: string;
   params: Record<string, string>;
   query?: object;
-  /** Made again for each attempt. */
-  body?: () => unknown;
-  headers?: Record<string, string>;
   isStream?: boolean;
   options: CallOptions;
 }
+
+const VISIBLE = /^[\x21-\x7e]+$/;
 
 /** Sends requests and repeats them. */
 export class Transport {
@@ -44,9 +45,14 @@ export class Transport {
     this.#options = options;
     this.wait = options.wait ?? wait;
     const { baseUrl, apiKey, language = 'en', fetch } = options;
+    // fetch would show the key in its error.
+    if (apiKey !== undefined && !VISIBLE.test(apiKey))
+      throw new GwkError('The API key has a character that no key has');
     this.#client = createClient<paths>({
       baseUrl,
       ...(fetch && { fetch }),
+      // A redirect may turn a POST into a GET, or carry a message to another host.
+      redirect: 'error',
       headers: {
         'Accept-Language': language,
         ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
@@ -59,9 +65,10 @@ export class Transport {
    * @throws ApiError for an error answer, ConnectionError without one, the reason of an aborted signal
    */
   async send(call: Call): Promise<unknown> {
-    const { retries = this.#options.retries ?? 3, signal } = call.options;
+    const { signal } = call.options;
+    const retries = call.isSentOnce ? 0 : (call.options.retries ?? this.#options.retries ?? 3);
     const headers = this.#makeHeaders(call);
-    const repeatable = call.method === 'GET' || 'Idempotency-Key' in headers;
+    const repeatable = call.method !== 'PATCH';
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(call, headers);
@@ -71,6 +78,17 @@ export class Transport {
         if (seconds === null) throw error;
         await this.wait(seconds, signal);
       }
+    }
+  }
+
+  /** Reads the events of a stream until it ends. @throws as `send`, also when the stream breaks */
+  async *stream(call: Call): AsyncGenerator<StreamEvent> {
+    const body = await this.send({ ...call, isStream: true });
+    try {
+      yield* readServerSentEvents(body as ReadableStream<Uint8Array>);
+    } catch (error) {
+      call.options.signal?.throwIfAborted();
+      throw error;
     }
   }
 
@@ -94,6 +112,7 @@ export class Transport {
       return await this.#fetch(call, { body, headers, signal: AbortSignal.any(signals) });
     } catch (error) {
       if (error instanceof GwkError) throw error;
+      if (error instanceof SyntaxError) throw new GwkError('The answer is no JSON', { cause: error });
       signal?.throwIfAborted();
       if (limit?.aborted) throw new TimeoutError(`No answer within ${timeout} ms`, { cause: error });
       throw new ConnectionError('No answer from the gateway', { cause: error });
@@ -104,7 +123,7 @@ export class Transport {
     const request = {
       ...init,
       params: { path: params, query },
-      ...(init.body instanceof FormData && { bodySerializer: (form: unknown) => form }),
+      ...(isForm(init.body) && { bodySerializer: (form: unknown) => form, duplex: 'half' }),
       parseAs: isStream ? 'stream' : 'json',
     };
     // The table of operations comes from the same document as `paths`; their relation is lost here.
@@ -114,6 +133,8 @@ export class Transport {
     return data;
   }
 }
+
+const isForm = (body: unknown): boolean => body instanceof FormData || body instanceof ReadableStream;
 
 interface Init {
   body: unknown;

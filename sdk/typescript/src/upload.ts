@@ -1,6 +1,10 @@
-/** A file to upload: bytes, a Blob or File, a stream, or on Node, Deno and Bun the path of a file. */
-export type FileSource =
-  Blob | ReadableStream<Uint8Array> | ArrayBuffer | Uint8Array<ArrayBuffer> | { path: string };
+type BlobSource = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | { path: string };
+
+/**
+ * A file to upload: bytes, a Blob or File, a stream, or on Node, Deno and Bun the path of a file. A stream is sent as it
+ * comes, so the call is not repeated. Of browsers only Chromium sends streams, over HTTP/2.
+ */
+export type FileSource = BlobSource | ReadableStream<Uint8Array>;
 
 export interface Upload {
   file: FileSource;
@@ -8,21 +12,57 @@ export interface Upload {
   filename?: string;
 }
 
+/** How a call sends its body. */
+export interface SentBody {
+  /** Made again for each attempt. */
+  body: () => unknown;
+  headers?: Record<string, string>;
+  /** The body can be read only once. */
+  isSentOnce?: boolean;
+}
+
 /**
- * Makes the form of an upload. A stream is read into memory first, because a retry sends it again. A path is read from
- * the disk at each attempt.
+ * Describes how a call sends a file. A path is read from the disk at each attempt. A stream can be read only once: its
+ * bytes are sent as they come.
  */
-export async function createForm({ file, filename }: Upload): Promise<FormData> {
-  const form = new FormData();
+export function describeUpload({ file, filename }: Upload): SentBody {
   const name = filename ?? findName(file);
+  if (!(file instanceof ReadableStream)) return { body: () => createForm(file, name) };
+  const boundary = `gwk-${crypto.randomUUID()}`;
+  const body = frame(file, name, boundary);
+  const headers = { 'Content-Type': `multipart/form-data; boundary=${boundary}` };
+  return { body: () => body, headers, isSentOnce: true };
+}
+
+async function createForm(file: BlobSource, name: string | undefined): Promise<FormData> {
+  const form = new FormData();
   form.append('file', await toBlob(file), name ?? 'file');
   if (name !== undefined) form.append('filename', name);
   return form;
 }
 
-async function toBlob(file: FileSource): Promise<Blob> {
+/** Puts the parts of a form around a stream. */
+function frame(
+  file: ReadableStream<Uint8Array>,
+  name: string | undefined,
+  boundary: string,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const start = (fields: string): string => `--${boundary}\r\nContent-Disposition: form-data; ${fields}\r\n`;
+  const quoted = (name ?? 'file').replace(/["\r\n]/g, encodeURIComponent);
+  const head = `${start(`name="file"; filename="${quoted}"`)}Content-Type: application/octet-stream\r\n\r\n`;
+  const nameField = name === undefined ? '' : `${start('name="filename"')}\r\n${name}\r\n`;
+  const tail = `\r\n${nameField}--${boundary}--\r\n`;
+  return file.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      start: (to) => to.enqueue(encoder.encode(head)),
+      flush: (to) => to.enqueue(encoder.encode(tail)),
+    }),
+  );
+}
+
+async function toBlob(file: BlobSource): Promise<Blob> {
   if (file instanceof Blob) return file;
-  if (file instanceof ReadableStream) return new Response(file).blob();
   if (!('path' in file)) return new Blob([file]);
   // A browser must not load it, so it is no import at the top.
   const { openAsBlob } = await import('node:fs');
