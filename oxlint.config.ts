@@ -9,7 +9,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'engine-pod': ['core'],
   local: ['core'],
   cli: ['core', 'client'],
-  console: [],
+  console: ['client'],
   'sdk/typescript': [],
   'test/network': ['core'],
 };

@@ -19,10 +19,11 @@ const operations = [...OPERATIONS, ...CONSOLE_OPERATIONS];
 const description = JSON.stringify(openApiDocument({ operations, baseUrl: address, docsUrl: address }));
 
 const INPUTS = ['src', 'index.html', 'vite.config.js', 'build.js', 'tsconfig.json', 'package.json'];
-const LOCK_FILE = join(folder, '../package-lock.json');
+const OTHERS = ['../package-lock.json', '../sdk/typescript/dist/.inputs'].map((path) => join(folder, path));
 
 function hashInputs() {
-  const hash = createHash('sha256').update(description).update(readFileSync(LOCK_FILE));
+  const hash = createHash('sha256').update(description);
+  for (const file of OTHERS) hash.update(readFileSync(file));
   const files = INPUTS.flatMap((path) => listFiles(join(folder, path)))
     .filter((file) => !file.startsWith(generated))
     .sort();

@@ -18,6 +18,12 @@ export default defineConfig({
     // The licences of all packages in the files.
     license: { fileName: 'licences.md' },
     chunkSizeWarningLimit: 900,
+    // Webhooks are verified by no page. Packages without `sideEffects` would be included whole.
+    rolldownOptions: {
+      treeshake: {
+        moduleSideEffects: [{ test: /(standardwebhooks|stablelib|fast-sha256)/, sideEffects: false }],
+      },
+    },
   },
   server: {
     proxy: Object.fromEntries(['/v1', '/console/api', '/problems'].map((path) => [path, gateway])),

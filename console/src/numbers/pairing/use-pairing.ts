@@ -1,7 +1,8 @@
+import type { StreamEvent } from '@gwk/client';
 import { useCallback, useEffect, useReducer, useState } from 'react';
 import { takeData } from '../../api/client';
 import { ApiError } from '../../api/problem';
-import { readStream, type StreamEvent } from '../../api/stream';
+import { readStream } from '../../api/stream';
 import { useAccount, type Account } from '../../app/account';
 import type { components } from '../../generated/api';
 
