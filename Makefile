@@ -39,7 +39,7 @@ build: $(INSTALLED) $(CLIENT) ## Compile TypeScript and the web console
 
 .PHONY: clean
 clean: ## Delete compiled and generated files
-	rm -rf */dist sdk/*/dist api/src/generated sdk/*/src/generated
+	rm -rf */dist sdk/*/dist sdk/python/build api/src/generated sdk/*/src/generated
 
 ##@ Ship
 PROGRAMS := api worker decoder operator engine
@@ -60,6 +60,10 @@ images: ## Build the container images with Docker (REGISTRY=registry.example.com
 cli: build ## Build gwk for people without the source tree: an npm package and executables in cli/dist
 	@exec node cli/build.js executable
 	@cd cli && npm pack --silent --pack-destination dist
+
+.PHONY: sdk-python
+sdk-python: build ## Build the Python client into sdk/python/dist (needs Python 3.10)
+	@exec node sdk/python/build.js
 
 .PHONY: sbom
 sbom: $(INSTALLED) ## Write the SBOMs of the programs' packages to .images and, with syft, of the images (CycloneDX)
