@@ -13,6 +13,25 @@ test.each([
   ['Authorization: Bearer abc.def', 'Authorization: Bearer [secret]'],
   ['gwk_live_0123456789abcdef', '[secret]'],
   ['token=abcdef', 'token=[secret]'],
+  ['send to 5511987654321: timed out', 'send to [number]: timed out'],
+  ['phone:5511987654321', 'phone:[number]'],
+  ['5511987654321:12', '[number]:12'],
+  ['5511987654321_1.0', '[number]_1.0'],
+  ['at 2026-11-30 06:54:33', 'at 2026-11-30 06:54:33'],
+  ['PGPASSWORD=a1 DB_PASSWORD=b2', 'PGPASSWORD=[secret] DB_PASSWORD=[secret]'],
+  ['host=db sslpassword=a1', 'host=db sslpassword=[secret]'],
+  ['?access_token=a1&x=2', '?access_token=[secret]&x=2'],
+  ['{"access_token":"a1"}', '{"access_token":[secret]}'],
+  [String.raw`{\"access_token\":\"a1\"}`, String.raw`{\"access_token\":[secret]}`],
+  ['client_secret: a1', 'client_secret: [secret]'],
+  ['x-api-key: a1', 'x-api-key: [secret]'],
+  ['pwd=a1', 'pwd=[secret]'],
+  ['X-Amz-Signature=a1&b', 'X-Amz-Signature=[secret]&b'],
+  ['Bearer  a1', 'Bearer [secret]'],
+  ['password: "my long pass"', 'password: [secret]'],
+  ['password: "cut off', 'password: [secret]'],
+  ['postgres://gwk:ab/cd@db', 'postgres://[secret]@db'],
+  ['postgres://gwk:p@ss@db', 'postgres://[secret]@db'],
   ['for Padaria Sol, ana@example.org', 'for [name], [name]'],
 ])('%s', (given, shown) => {
   expect(redactText(given, NOTHING)).toBe(shown);
@@ -35,6 +54,22 @@ test('hides values by their keys, and keeps measures', () => {
     phone: '[number]',
     level: 'info',
   });
+});
+
+test.each(['x-api-key', 'credentials', 'mediaKey', 'accessTokens'])('hides the value of %s', (key) => {
+  expect(redactValue({ headers: { [key]: 'a1' } }, NOTHING)).toEqual({ headers: { [key]: '[secret]' } });
+});
+
+test.each([
+  ['{"msg":"sent","pushName":"Ana"}', '{"msg":"sent","pushName":"[name]"}'],
+  ['dear customer\n{"body":"hello"}\n', '[line that is not JSON]\n{"body":"[content]"}\n'],
+])('redacts the last lines of a log in the status of a pod: %j', (message, shown) => {
+  const status = (text: string) => ({
+    containerStatuses: [
+      { lastState: { terminated: { message: text } }, state: { terminated: { message: text } } },
+    ],
+  });
+  expect(redactValue(status(message), NOTHING)).toEqual(status(shown));
 });
 
 test('shows what was asked for, and never secrets', () => {

@@ -8,7 +8,7 @@ export interface Redaction {
 }
 
 const SECRET_KEYS =
-  /^(?:.*(?:token|secret|password|passwd|credential|cookie|api_?key|private_?key)|authorization|key|qr|code_to_scan|pairing_code)$/i;
+  /^(?:.*(?:tokens?|secrets?|passwords?|passwd|pwd|credentials?|cookies?|signature|key)|authorization|qr|code_to_scan|pairing_code)$/i;
 const NAME_KEYS = /^(?:display_?name|push_?name|verified_?name|business_?name|subject|notify|author|email)$/i;
 const CONTENT_KEYS = /^(?:body|text|content|contents|caption|payload|conversation|quoted|description)$/i;
 const NUMBER_KEYS = /^(?:phone|phone_?number|msisdn|jid|lid|participant|sender|recipient|chat|to|from)$/i;
@@ -18,15 +18,19 @@ const SECRETS: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]+-----[\s\S]{0,20000}?-----END [A-Z ]+-----/g, '[secret]'],
   [/\b(?:gwk_(?:live|test|eng)_|whsec_|gwkp_)[A-Za-z0-9_+/=-]+/g, '[secret]'],
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?/g, '[secret]'],
-  [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [secret]'],
-  [/:\/\/[^\s/@:"']{0,200}:[^\s/@"']{0,500}@/g, '://[secret]@'],
-  [/\b(password|passwd|secret|token|api_?key)(["']?\s?[=:]\s?["']?)[^\s"',;]{3,}/gi, '$1$2[secret]'],
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, '$1 [secret]'],
+  // Passwords can contain `/` and `@`, so it ends at the last `@`.
+  [/:\/\/[^\s/@:"']{0,200}:[^\s"']{0,500}@/g, '://[secret]@'],
+  [
+    /((?:password|passwd|pwd|secret|token|api[_-]?key|signature|credential)s?\\?["']?\s*[=:]\s*)(?:\\"[^"]*"|"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',;&]+)/gi,
+    '$1[secret]',
+  ],
 ];
 const ADDRESS = /[A-Za-z0-9._:+-]{1,80}@(?:s\.whatsapp\.net|c\.us|g\.us|lid|hosted|newsletter|broadcast)\b/g;
 const EMAIL = /[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6}\b/g;
 /** 8 to 15 digits as people and networks write them; not a part of an id, a version or a time. */
-const NUMBER = /(?<![A-Za-z0-9_.:])\+?\(?[0-9](?:[ ()-]{0,2}[0-9]){7,14}(?![\w:])/g;
-const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/;
+const NUMBER = /(?<![A-Za-z0-9.])\+?\(?[0-9](?:[ ()-]{0,2}[0-9]){7,14}(?![A-Za-z0-9])/g;
+const TIME = /^(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?: [0-2][0-9])?$/;
 
 /** Hides parts of a text. Pure. */
 export function redactText(text: string, { included, names }: Redaction): string {
@@ -50,7 +54,7 @@ export function redactValue(value: unknown, redaction: Redaction, key = ''): unk
   const hidden = findHidden(key, redaction.included);
   if (hidden !== null) return hidden;
   if (typeof value === 'number') return redactNumber(value, key, redaction);
-  if (typeof value === 'string') return redactText(value, redaction);
+  if (typeof value === 'string') return redactString(value, redaction);
   if (Array.isArray(value)) return value.map((one) => redactValue(one, redaction));
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
@@ -59,6 +63,10 @@ export function redactValue(value: unknown, redaction: Redaction, key = ''): unk
     ]),
   );
 }
+
+/** A status of a pod holds the last lines of a log as one text. */
+const redactString = (text: string, redaction: Redaction): string =>
+  text.includes('\n') || text.startsWith('{') ? redactLog(text, redaction) : redactText(text, redaction);
 
 function findHidden(key: string, included: readonly Included[]): string | null {
   if (SECRET_KEYS.test(key)) return '[secret]';
