@@ -11,6 +11,7 @@ import { judgeClock, judgeTransport } from './commands/doctor.js';
 import { decidePairStep } from './commands/pair.js';
 import { judgeInstances } from './commands/readiness.js';
 import { CliError, describeFailure, describeProblem, EXIT_CODES } from './errors.js';
+import { createClient } from './gateway/client.js';
 import { describeVersions } from './gateway/server-version.js';
 import {
   addProfile,
@@ -27,6 +28,15 @@ import { createProgram } from './program.js';
 import { readKeys } from './webhooks/keys.js';
 import { newSecret, signEvent } from './webhooks/post.js';
 import { buildSample, listEventSchemas } from './webhooks/sample.js';
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
 
 const SHOP = { url: 'https://shop.example.org', key: 'gwk_live_shop' };
 const FILE = { current: 'shop', profiles: { shop: SHOP } };
@@ -50,7 +60,7 @@ describe('profiles', () => {
       undefined,
       { url: 'http://127.0.0.1:8080', key: 'k' },
     ],
-    ['another key', { GWK_API_KEY: 'k' }, undefined, { ...SHOP, key: 'k' }],
+    ['the stored key, if the variable is empty', { GWK_API_KEY: '' }, undefined, SHOP],
     [
       'no stored key for another gateway',
       { GWK_URL: 'https://other.example.org' },
@@ -65,6 +75,21 @@ describe('profiles', () => {
     expect(() => chooseAccess(FILE, {}, 'other')).toThrow('no profile "other"');
     expect(() => chooseAccess({ current: 'default', profiles: {} }, {}, undefined)).toThrow('gwk login');
   });
+
+  test.each([
+    ['a key without its gateway', { GWK_API_KEY: 'k' }, undefined, 'GWK_API_KEY needs GWK_URL'],
+    ['a name that every object has', {}, 'constructor', 'no profile "constructor"'],
+  ])('refuse %s', (_, env, named, message) => {
+    expect(() => chooseAccess(FILE, env, named)).toThrow(message);
+  });
+
+  test.each(['gwk_live_a\ngwk_live_b', 'gwk_live_é', 'gwk live', ''])(
+    'refuse the key %j unprinted',
+    (key) => {
+      const error = catchError(() => createClient({ url: SHOP.url, key }));
+      expect(describeFailure(error)).toEqual({ code: 2, text: expect.not.stringMatching(/gwk.live/) });
+    },
+  );
 
   test('the file is readable by its owner alone, and comes back', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gwk-profiles-'));

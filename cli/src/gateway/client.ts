@@ -7,14 +7,21 @@ export interface Access {
   key: string | null;
 }
 
-/** A client whose errors name the address, never the key. A person repeats a command, so it does not. */
-export const createClient = ({ url, key }: Access): Gwk =>
-  new Gwk({
+/**
+ * A client whose errors name the address, never the key. A person repeats a command, so it does not.
+ * @throws CliError
+ */
+export function createClient({ url, key }: Access): Gwk {
+  // The error of fetch would print the key.
+  if (key !== null && !/^[\x21-\x7e]+$/.test(key))
+    throw new CliError('usage', 'The API key has a space, a line break or another character that no key has');
+  return new Gwk({
     baseUrl: url,
     retries: 0,
     fetch: (request) => fetchFrom(url, request),
     ...(key !== null && { apiKey: key }),
   });
+}
 
 /** A redirect could lead the key elsewhere. @throws CliError if no gateway answers */
 export async function fetchFrom(url: string, request: Request): Promise<Response> {

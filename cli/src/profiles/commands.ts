@@ -9,6 +9,7 @@ import { createClient, type Access } from '../gateway/client.js';
 import { readServerVersion, describeVersions } from '../gateway/server-version.js';
 import {
   addProfile,
+  findProfile,
   hideKey,
   isExposed,
   parseAddress,
@@ -32,9 +33,10 @@ export function registerProfiles(program: Command): void {
     .action(({ profile }: { profile?: string }) => {
       const file = readProfiles();
       const name = profile ?? file.current;
-      if (!file.profiles[name]) throw new CliError('usage', `There is no profile "${name}"`);
+      const stored = findProfile(file, name);
+      if (!stored) throw new CliError('usage', `There is no profile "${name}"`);
       writeProfiles(removeProfile(file, name));
-      print(`Forgot ${name} (${file.profiles[name].url})`);
+      print(`Forgot ${name} (${stored.url})`);
     });
   const profiles = addCommand(program, 'profiles', 'list the stored gateways').action(
     (options: CommonOptions) => {
@@ -56,7 +58,7 @@ export function registerProfiles(program: Command): void {
     .description('make a stored gateway the current one')
     .action((name: string) => {
       const file = readProfiles();
-      if (!file.profiles[name]) throw new CliError('usage', `There is no profile "${name}"`);
+      if (!findProfile(file, name)) throw new CliError('usage', `There is no profile "${name}"`);
       writeProfiles({ ...file, current: name });
     });
 }

@@ -6,10 +6,15 @@ import type { Access } from '../gateway/client.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+interface Stored {
+  url: string;
+  key: string;
+}
+
 /** The stored gateways of a person. */
 export interface ProfileFile {
   current: string;
-  profiles: Record<string, { url: string; key: string }>;
+  profiles: Record<string, Stored>;
 }
 
 const EMPTY: ProfileFile = { current: 'default', profiles: {} };
@@ -22,18 +27,27 @@ export function findProfilePath(platform: string, env: Environment, home: string
   return join(home, '.config/gwk/profiles.json');
 }
 
+/** A name can be that of a property of all objects, such as `constructor`. */
+export const findProfile = ({ profiles }: ProfileFile, name: string): Stored | undefined =>
+  Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+
 /** The gateway that a command uses: a named profile, else the environment, else the current profile. @throws CliError */
 export function chooseAccess(file: ProfileFile, env: Environment, named: string | undefined): Access {
-  const stored = file.profiles[named ?? file.current];
-  if (named !== undefined) {
-    if (stored) return stored;
-    throw new CliError('usage', `There is no profile "${named}". List them with: gwk profiles`);
-  }
+  const stored = findProfile(file, named ?? file.current);
+  if (named === undefined) return readAccess(stored, env);
+  if (stored) return stored;
+  throw new CliError('usage', `There is no profile "${named}". List them with: gwk profiles`);
+}
+
+function readAccess(stored: Stored | undefined, env: Environment): Access {
+  const given = env['GWK_API_KEY'] || undefined;
+  if (given !== undefined && !env['GWK_URL'])
+    throw new CliError('usage', 'GWK_API_KEY needs GWK_URL, so that the key goes to no other gateway');
   const url = env['GWK_URL'] ? parseAddress(env['GWK_URL']) : stored?.url;
   if (url === undefined)
     throw new CliError('auth', 'No gateway is known. Run gwk login, or set GWK_URL and GWK_API_KEY');
   // A stored key goes to its own gateway alone.
-  const key = env['GWK_API_KEY'] ?? (url === stored?.url ? stored.key : undefined);
+  const key = given ?? (url === stored?.url ? stored.key : undefined);
   return { url, key: key ?? null };
 }
 
@@ -54,11 +68,7 @@ export function isExposed(url: string): boolean {
 /** The beginning of a key. It distinguishes keys and grants nothing. */
 export const hideKey = (key: string): string => `${key.slice(0, 13)}...`;
 
-export function addProfile(
-  file: ProfileFile,
-  name: string,
-  profile: { url: string; key: string },
-): ProfileFile {
+export function addProfile(file: ProfileFile, name: string, profile: Stored): ProfileFile {
   return { current: name, profiles: { ...file.profiles, [name]: profile } };
 }
 
