@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Gwk } from '@gwk/client';
+import { cleanLine, cleanText } from '@gwk/core/process/clean-text';
 import { createClient } from './gateway/client.js';
 import { chooseAccess, readProfiles } from './profiles/profiles.js';
 import { CliError } from './errors.js';
@@ -26,9 +27,18 @@ export function openGateway({ profile }: CommonOptions): Gwk {
   return createClient(access);
 }
 
-export const print = (text: string): void => void process.stdout.write(`${text}\n`);
+/** For what this program has made itself, such as a QR code. */
+export const printRaw = (text: string): void => void process.stdout.write(`${text}\n`);
+export const print = (text: string): void => printRaw(cleanText(text));
 /** Remarks that are not the result. */
-export const note = (text: string): void => void process.stderr.write(`${text}\n`);
+export const note = (text: string): void => void process.stderr.write(`${cleanText(text)}\n`);
+
+/** JSON of the same value, with characters escaped that could change the terminal. */
+export const renderJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(
+    /[\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -38,14 +48,14 @@ export function printList<T>(
   columns: Readonly<Record<string, (item: T) => unknown>>,
   { json }: CommonOptions,
 ): void {
-  if (json) return print(JSON.stringify(items, null, 2));
+  if (json) return print(renderJson(items, 2));
   const rows = items.map((item) => Object.entries(columns).map(([, read]) => writeCell(read(item))));
   print(renderTable(Object.keys(columns), rows));
 }
 
 /** Prints the fields of one resource. */
 export function printItem(item: object, { json }: CommonOptions): void {
-  if (json) return print(JSON.stringify(item, null, 2));
+  if (json) return print(renderJson(item, 2));
   const fields = Object.entries(item as Row).filter(([, value]) => value !== null);
   const width = Math.max(...fields.map(([name]) => name.length));
   print(fields.map(([name, value]) => `${name.padEnd(width)}  ${writeCell(value)}`).join('\n'));
@@ -68,8 +78,7 @@ export function renderTable(heads: readonly string[], rows: readonly (readonly s
 /** One line without control characters, which could change the terminal. */
 export function writeCell(value: unknown): string {
   if (value === null || value === undefined) return '-';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replace(/\p{Cc}+/gu, ' ');
+  return cleanLine(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** Milliseconds of "90s", "2m", "1h" or "0". @throws InvalidArgumentError */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError, ConnectionError, StreamEndedError } from '@gwk/client';
 import { Webhook } from 'standardwebhooks';
-import { parseDuration, renderTable, writeCell } from './command.js';
+import { note, parseDuration, print, renderJson, renderTable, writeCell } from './command.js';
 import { buildContent, parseRecipient } from './commands/messages.js';
 import { chooseInstance } from './commands/instances.js';
 import { listCompletions } from './commands/completion.js';
@@ -178,8 +178,33 @@ describe('output', () => {
 
   test('a cell cannot change the terminal', () => {
     expect(writeCell('a\u001b[31m\nb')).toBe('a [31m b');
+    expect(writeCell('a\u202eb')).toBe('a b');
     expect([writeCell(null), writeCell({ a: 1 })]).toEqual(['-', '{"a":1}']);
   });
+});
+
+test.each([
+  ['stdout', print],
+  ['stderr', note],
+] as const)('text for %s cannot change the terminal', (stream, write) => {
+  const written = jest.spyOn(process[stream], 'write').mockReturnValue(true);
+  try {
+    write('a\u001b[31m\tb\nc\u009bd\u202ee\u2028');
+    expect(written.mock.calls).toEqual([['a [31m\tb\nc d e \n']]);
+  } finally {
+    written.mockRestore();
+  }
+});
+
+test('JSON cannot change the terminal, and keeps its value', () => {
+  const value = { a: 'é\u001b\u007f\u009b\u202e' };
+  expect(renderJson(value)).toBe(String.raw`{"a":"é\u001b\u007f\u009b\u202e"}`);
+  expect(JSON.parse(renderJson(value, 2))).toEqual(value);
+});
+
+test('a problem cannot change the terminal or pretend further lines', () => {
+  const problem = new ApiError({ title: 'a\u001bb', detail: 'c\nd' }, new Response(null, { status: 422 }));
+  expect(describeProblem(problem)).toBe('a b (422)\nc d');
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { ApiError, GwkError, StreamEndedError } from '@gwk/client';
+import { cleanLine } from '@gwk/core/process/clean-text';
 
 /** Exit codes of the program by the kind of the failure. docs/cli.md shows this table. */
 export const EXIT_CODES = {
@@ -40,7 +41,7 @@ export function describeProblem(problem: ApiError): string {
     ...(requestId === null ? [] : [`Request: ${requestId}`]),
     ...(type.startsWith('http') ? [`More: ${type}`] : []),
   ];
-  return lines.join('\n');
+  return lines.map(cleanLine).join('\n');
 }
 
 /** Ends of the stream of events that must not begin again. */

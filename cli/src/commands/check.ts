@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { addCommand, openGateway, parseDuration, print, type CommonOptions } from '../command.js';
+import { addCommand, openGateway, parseDuration, print, renderJson, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
 import { findUnready } from './readiness.js';
 
@@ -32,5 +32,5 @@ async function check(instances: string[], { wait, ...options }: CheckOptions): P
       throw new CliError('timeout', `Not ready after ${wait / 1000} s\n${unready.reason}`);
     await sleep(Math.min(POLL_MS, until - Date.now()));
   }
-  print(options.json ? JSON.stringify({ ready: true }) : 'ready');
+  print(options.json ? renderJson({ ready: true }) : 'ready');
 }

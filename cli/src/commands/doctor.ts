@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addCommand, print, printList, type CommonOptions } from '../command.js';
+import { addCommand, print, printList, renderJson, type CommonOptions } from '../command.js';
 import { CliError, explainFailure, type FailureKind } from '../errors.js';
 import { createClient, type Access } from '../gateway/client.js';
 import { describeVersions, readDocument } from '../gateway/server-version.js';
@@ -31,7 +31,7 @@ export function registerDoctor(program: Command): void {
       check: ({ check }: Finding) => check,
       detail: ({ detail }: Finding) => detail,
     };
-    if (options.json) print(JSON.stringify(findings, null, 2));
+    if (options.json) print(renderJson(findings, 2));
     else printList(findings, columns, options);
     const failed = findings.find(({ result }) => result === 'failed');
     if (failed) throw new CliError(failed.kind ?? 'refused', `${failed.check}: ${failed.detail}`);

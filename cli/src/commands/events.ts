@@ -1,6 +1,14 @@
 import type { FollowQuery, GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
-import { addCommand, openGateway, parseCount, print, writeCell, type CommonOptions } from '../command.js';
+import {
+  addCommand,
+  openGateway,
+  parseCount,
+  print,
+  renderJson,
+  writeCell,
+  type CommonOptions,
+} from '../command.js';
 import { followEvents } from '../gateway/follow-events.js';
 import { findInstance } from './instances.js';
 
@@ -28,7 +36,7 @@ async function tail({ type, instance, since, count, ...options }: TailOptions): 
   // The gateway refuses an unknown type.
   const query = { type, instance_id: id, after: since } as FollowQuery;
   for await (const event of followEvents(gateway, query)) {
-    print(options.json ? JSON.stringify(event) : describeEvent(event));
+    print(options.json ? renderJson(event) : describeEvent(event));
     left -= 1;
     if (left <= 0) return;
   }

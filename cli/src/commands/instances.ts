@@ -7,6 +7,7 @@ import {
   print,
   printItem,
   printList,
+  renderJson,
   type CommonOptions,
 } from '../command.js';
 import { CliError } from '../errors.js';
@@ -75,9 +76,7 @@ function registerActions(instances: Command): void {
         const gateway = openGateway(options);
         const { id, name } = await findInstance(gateway, given);
         await gateway.instances[verb](id);
-        print(
-          options.json ? JSON.stringify({ id, [verb]: true }) : `${verb} of ${name} (${id}) is under way`,
-        );
+        print(options.json ? renderJson({ id, [verb]: true }) : `${verb} of ${name} (${id}) is under way`);
       },
     );
   }
@@ -92,6 +91,6 @@ function registerActions(instances: Command): void {
           `This unlinks the phone of ${name} (${id}) and deletes it. Confirm with --yes`,
         );
       await gateway.instances.delete(id);
-      print(options.json ? JSON.stringify({ id, deleted: true }) : `Deleted ${name} (${id})`);
+      print(options.json ? renderJson({ id, deleted: true }) : `Deleted ${name} (${id})`);
     });
 }

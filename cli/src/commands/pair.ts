@@ -3,7 +3,15 @@ import { addPairOptions, type PairOptions } from '@gwk/core/pairing/options';
 import { describeCode, describeQr } from '@gwk/core/pairing/pair';
 import { renderQr } from '@gwk/core/pairing/terminal';
 import type { Command } from 'commander';
-import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
+import {
+  addCommand,
+  note,
+  openGateway,
+  print,
+  printRaw,
+  renderJson,
+  type CommonOptions,
+} from '../command.js';
 import { CliError } from '../errors.js';
 import { findInstance } from './instances.js';
 
@@ -27,10 +35,10 @@ async function pair(given: string, options: PairOptions & CommonOptions): Promis
   const gateway = openGateway(options);
   const { id, name, state } = await findInstance(gateway, given);
   if (state === 'connected')
-    return print(json ? JSON.stringify({ event: 'connected' }) : `${name} is already connected`);
+    return print(json ? renderJson({ event: 'connected' }) : `${name} is already connected`);
   await gateway.instances.startPairing(id, { method, ...(phone !== undefined && { phone }) });
   for await (const event of gateway.instances.streamPairing(id)) {
-    if (json) print(JSON.stringify(event));
+    if (json) print(renderJson(event));
     const step = decidePairStep(event);
     if (step.do === 'give-up') throw new CliError('refused', step.reason);
     if (!json) await show(step, name);
@@ -78,6 +86,6 @@ async function show(step: PairStep, name: string): Promise<void> {
   if (step.do === 'say') return note(step.text);
   if (step.do === 'finish') return print(`${name} is connected`);
   if (step.do !== 'show-qr') return;
-  print(await renderQr(step.code));
+  printRaw(await renderQr(step.code));
   note(describeQr(step.seconds));
 }

@@ -1,13 +1,14 @@
 import { createPairCluster, findCluster } from '@gwk/core/kubernetes/pair-cluster';
 import type { PairOptions } from '@gwk/core/pairing/options';
 import { pairInTerminal } from '@gwk/core/pairing/terminal';
+import { cleanText } from '@gwk/core/process/clean-text';
 import { CliError } from '@gwk/core/process/cli-error';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { V1Pod } from '@kubernetes/client-node';
 import { writeFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { note, print } from '../command.js';
+import { note, print, renderJson } from '../command.js';
 import { VERSION } from '../version.js';
 import { Cluster, readGateway, readPicture, readPictures, type Target } from './cluster.js';
 import { findCondition } from './explain.js';
@@ -33,14 +34,13 @@ export async function printStatus(name: string | undefined, options: StatusOptio
     const isJson = options.output === 'json';
     if (name !== undefined) {
       const picture = await readPicture(cluster, await findInstance(cluster, { namespace, name }));
-      return print(isJson ? JSON.stringify(toJson(picture), null, 2) : renderStatus(picture, VERSION));
+      return print(isJson ? renderJson(toJson(picture), 2) : renderStatus(picture, VERSION));
     }
     const pictures = await readPictures(cluster, options.allNamespaces ? null : namespace);
     if (isJson)
       return print(
-        JSON.stringify(
+        renderJson(
           sortPictures(pictures).map(({ picture }) => toJson(picture)),
-          null,
           2,
         ),
       );
@@ -136,7 +136,14 @@ const hasLog = ({ status }: V1Pod): boolean =>
 async function printLog(cluster: Cluster, pod: V1Pod, { follow, tail }: LogOptions): Promise<void> {
   const query: Record<string, string> = { follow: String(follow ?? false) };
   if (tail !== undefined) query['tailLines'] = String(tail);
-  await pipeline(await cluster.log(pod, query), process.stdout, { end: false });
+  const log = await cluster.log(pod, query);
+  if (!process.stdout.isTTY) return pipeline(log, process.stdout, { end: false });
+  log.setEncoding('utf8');
+  await pipeline(log, cleanChunks, process.stdout, { end: false });
+}
+
+async function* cleanChunks(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const chunk of chunks) yield cleanText(chunk);
 }
 
 export async function writeReport(name: string | undefined, options: ReportOptions): Promise<void> {

@@ -31,6 +31,11 @@ test('says what is unknown, and why', () => {
   expect(screen).toMatch(/^Queue +unknown: no right$/m);
 });
 
+test('a message from the cluster stays in its line and cannot change the terminal', () => {
+  const event = { at: at(NOW), type: 'Warning', reason: 'X', message: 'a\u001b[2J\nOK b', count: 1 };
+  expect(renderStatus(picture({ events: [event] }), '0.1.0')).toMatch(/^Last error .*X: a \[2J OK b$/m);
+});
+
 test('an exit with 0 is no last error', () => {
   const event = { at: at(NOW - 5_000), type: 'Warning', count: 1 };
   const events = [

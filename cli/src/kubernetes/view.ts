@@ -3,7 +3,7 @@ import { explain, findCondition, LEVELS, type Explanation, type Level } from './
 import { isUnknown, type ClusterEvent, type Known, type Picture } from './picture.js';
 
 const LABEL_WIDTH = 11;
-const line = (label: string, value: string): string => `${label.padEnd(LABEL_WIDTH)} ${value}`;
+const line = (label: string, value: string): string => `${label.padEnd(LABEL_WIDTH)} ${writeCell(value)}`;
 
 const WORDS: Readonly<Record<Level, string>> = {
   broken: 'TROUBLE',
@@ -17,7 +17,7 @@ export function renderStatus(picture: Picture, version: string): string {
   const found = explain(picture);
   const { metadata } = picture.instance;
   const place = `${metadata.namespace}/${metadata.name}`;
-  const head = [`${WORDS[found.level].padEnd(LABEL_WIDTH)} ${place}: ${found.cause} (${found.reason})`];
+  const head = [line(WORDS[found.level], `${place}: ${found.cause} (${found.reason})`)];
   if (found.next !== null) head.push(line('Next', found.next));
   if (found.hint !== null) head.push(line('', found.hint));
   if (found.page !== null) head.push(line('Help', found.page));

@@ -1,4 +1,4 @@
-import { addCommand, note, openGateway, print, type CommonOptions } from '../command.js';
+import { addCommand, note, openGateway, print, renderJson, type CommonOptions } from '../command.js';
 import { followEvents } from '../gateway/follow-events.js';
 import { describeVersions, readServerVersion } from '../gateway/server-version.js';
 import type { FollowQuery, Gwk, GwkEvent } from '@gwk/client';
@@ -75,9 +75,7 @@ class Forwarder {
     const result = await postEvent(this.target, this.secret, event);
     const { id, type } = event;
     print(
-      this.json
-        ? JSON.stringify({ number, id, type, ...result })
-        : `${number}  ${describePost(event, result)}`,
+      this.json ? renderJson({ number, id, type, ...result }) : `${number}  ${describePost(event, result)}`,
     );
   }
 }

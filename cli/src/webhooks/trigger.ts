@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
-import { addCommand, note, print, type CommonOptions } from '../command.js';
+import { addCommand, note, print, renderJson, type CommonOptions } from '../command.js';
 import { CliError } from '../errors.js';
 import { readDocument } from '../gateway/server-version.js';
 import { chooseAccess, readProfiles } from '../profiles/profiles.js';
@@ -42,7 +42,7 @@ async function trigger(type: string, { forwardTo, profile, json }: TriggerOption
   const secret = given ?? newSecret();
   if (given === undefined) note(`Signing secret of this run: ${secret}`);
   const result = await postEvent(forwardTo, secret, event);
-  print(json ? JSON.stringify({ id: event.id, type, ...result }) : describePost(event, result));
+  print(json ? renderJson({ id: event.id, type, ...result }) : describePost(event, result));
   if (result.status === null) throw new CliError('network', `${forwardTo} does not answer`);
   if (result.status >= 300) throw new CliError('refused', `${forwardTo} answered ${result.status}`);
 }

@@ -2,6 +2,7 @@ import type { InstanceResource } from '../resources/manifest.js';
 import type { PairingView, PairingRequest } from '../resources/pairing-request.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cleanText } from '../process/clean-text.js';
 import { CliError } from '../process/cli-error.js';
 import { decideStep, type Step } from './step.js';
 
@@ -40,7 +41,7 @@ export async function pair(
     view: null,
     request: null,
   });
-  if (first.do === 'finish') return print(first.say);
+  if (first.do === 'finish') return print(cleanText(first.say));
   if (first.do === 'give-up') throw new CliError(first.say);
   const until = new Date(Date.now() + TIMEOUT_MS);
   const request = { id: randomUUID(), method, phone, until: until.toISOString() };
@@ -60,7 +61,7 @@ async function follow(terminal: PairTerminal, request: PairingRequest, until: nu
     if (signal.aborted) throw new CliError('interrupted');
     const [instance, view] = await Promise.all([cluster.instance(), cluster.view()]);
     const step = decideStep({ now: Date.now(), instance, view, request: request.id });
-    if (step.do === 'finish') return print(step.say);
+    if (step.do === 'finish') return print(cleanText(step.say));
     if (step.do === 'give-up') throw new CliError(step.say);
     const key = step.do === 'show' ? step.code : step.say;
     if (key !== printed) print(await describeStep(terminal, request.method, step));
@@ -75,8 +76,8 @@ async function describeStep(
   method: PairingRequest['method'],
   step: Extract<Step, { do: 'show' | 'wait' }>,
 ): Promise<string> {
-  if (step.do === 'wait') return `${step.say} ...`;
-  if (method === 'code') return describeCode(step.code);
+  if (step.do === 'wait') return `${cleanText(step.say)} ...`;
+  if (method === 'code') return describeCode(cleanText(step.code));
   const qr = await renderQr(step.code);
   return `${qr}\n${describeQr(step.seconds)}`;
 }
