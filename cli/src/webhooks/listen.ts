@@ -5,7 +5,7 @@ import type { FollowQuery, Gwk, GwkEvent } from '@gwk/client';
 import type { Command } from 'commander';
 import { chooseAccess, readProfiles } from '../profiles/profiles.js';
 import { readKeys, type KeyAction } from './keys.js';
-import { describePost, newSecret, postEvent } from './post.js';
+import { chooseSecret, describePost, parseTarget, postEvent } from './post.js';
 
 /** Events that can be sent again. */
 const KEPT = 100;
@@ -17,7 +17,7 @@ interface ListenOptions extends CommonOptions {
 
 export function registerListen(webhooks: Command): void {
   addCommand(webhooks, 'listen', 'post events to a program on this machine, signed as webhooks are')
-    .requiredOption('--forward-to <url>', 'address of the program, e.g. http://localhost:3000')
+    .requiredOption('--forward-to <url>', 'address of the program, e.g. http://localhost:3000', parseTarget)
     .option('--type <type>', 'only events of this type')
     .addHelpText(
       'after',
@@ -27,17 +27,21 @@ export function registerListen(webhooks: Command): void {
 }
 
 async function listen({ forwardTo, type, ...options }: ListenOptions): Promise<void> {
+  const secret = chooseSecret(process.env);
   const gateway = openGateway(options);
   const remark = describeVersions(
     await readServerVersion(chooseAccess(readProfiles(), process.env, options.profile)),
   );
   if (remark !== null) note(remark);
-  const given = process.env['GWK_WEBHOOK_SECRET'];
-  const secret = given ?? newSecret();
   const forwarder = new Forwarder(forwardTo, secret, options.json === true);
-  if (given === undefined) note(`Signing secret of this run: ${secret}`);
   note(`Forwarding to ${forwardTo}. Keys: r resends the last event, a number and Enter that one, q ends.`);
-  await Promise.race([forwardAll(gateway, type, forwarder), followKeys(forwarder)]);
+  try {
+    await Promise.race([forwardAll(gateway, type, forwarder), followKeys(forwarder)]);
+  } finally {
+    // An open standard input would keep the program alive.
+    if (process.stdin.isTTY) process.stdin.setRawMode(false);
+    process.stdin.destroy();
+  }
   process.exit();
 }
 

@@ -1,8 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { GwkEvent } from '@gwk/client';
+import { InvalidArgumentError } from 'commander';
 import { Webhook } from 'standardwebhooks';
+import { note } from '../command.js';
+import { CliError } from '../errors.js';
 
 const TIMEOUT_MS = 15_000;
+
+/** The secret of the environment, else a new one. @throws CliError that does not print it */
+export function chooseSecret(env: Readonly<Record<string, string | undefined>>): string {
+  const given = env['GWK_WEBHOOK_SECRET'];
+  if (given !== undefined && !/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(given))
+    throw new CliError('usage', 'GWK_WEBHOOK_SECRET is not a secret: whsec_ and base64');
+  if (given !== undefined) return given;
+  const made = newSecret();
+  note(`Signing secret of this run: ${made}`);
+  return made;
+}
+
+/** @throws InvalidArgumentError */
+export function parseTarget(text: string): string {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('an address like http://localhost:3000');
+}
 
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
