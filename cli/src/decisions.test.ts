@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ApiError, ConnectionError, StreamEndedError } from '@gwk/client';
 import { Webhook } from 'standardwebhooks';
 import { note, parseDuration, print, renderJson, renderTable, writeCell } from './command.js';
-import { buildContent, parseRecipient } from './commands/messages.js';
+import { buildContent, describeUnclear, parseRecipient } from './commands/messages.js';
 import { chooseInstance } from './commands/instances.js';
 import { listCompletions } from './commands/completion.js';
 import { judgeClock, judgeTransport } from './commands/doctor.js';
@@ -26,7 +26,7 @@ import {
 } from './profiles/profiles.js';
 import { createProgram } from './program.js';
 import { readKeys } from './webhooks/keys.js';
-import { newSecret, signEvent } from './webhooks/post.js';
+import { chooseSecret, newSecret, parseTarget, signEvent } from './webhooks/post.js';
 import { buildSample, listEventSchemas } from './webhooks/sample.js';
 
 function catchError(work: () => unknown): unknown {
@@ -225,6 +225,16 @@ test('reads phone numbers as people write them, and groups', () => {
   expect(() => parseRecipient('abc')).toThrow('8 to 15 digits');
 });
 
+test.each([
+  [new ConnectionError('x'), true],
+  [new ApiError({}, new Response(null, { status: 503 })), true],
+  [new ApiError({}, new Response(null, { status: 422 })), false],
+  [new CliError('usage', 'x'), false],
+])('after %p the message may have been sent: %p', (error, unclear) => {
+  const remark = describeUnclear(error, 'key-1');
+  expect(remark?.includes('--idempotency-key=key-1') ?? false).toBe(unclear);
+});
+
 test('builds the content of a message by the type of the file', () => {
   const media = (mimetype: string) => ({ id: 'med_1', mimetype, filename: 'a.bin' });
   expect(buildContent('oi', null)).toEqual({ type: 'text', text: { body: 'oi' } });
@@ -313,6 +323,28 @@ test.each([
 ])('after "%s" the keys %j leave "%s" and do %j', (pending, input, left, actions) => {
   expect(readKeys(pending, input)).toEqual({ pending: left, actions });
 });
+
+test.each(['', 'whsec_', 'whsec_not base64 at all', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])(
+  'refuses the secret "%s" unprinted',
+  (secret) => {
+    const error = catchError(() => chooseSecret({ GWK_WEBHOOK_SECRET: secret }));
+    expect(describeFailure(error)).toEqual({
+      code: 2,
+      text: 'GWK_WEBHOOK_SECRET is not a secret: whsec_ and base64',
+    });
+  },
+);
+test('takes a secret that it has made itself', () => {
+  const secret = newSecret();
+  expect(chooseSecret({ GWK_WEBHOOK_SECRET: secret })).toBe(secret);
+});
+
+test.each(['http://localhost:3000', 'https://a.example.org/x'])('posts to %s', (target) =>
+  expect(parseTarget(target)).toBe(target),
+);
+test.each(['localhost:3000', '3000', '', 'ftp://a', 'http://'])('does not post to "%s"', (target) =>
+  expect(() => parseTarget(target)).toThrow('an address like'),
+);
 
 test('builds a sample from a schema, also one that contains itself', () => {
   const document = {

@@ -1,9 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
 import type { Gwk, Schemas } from '@gwk/client';
 import { InvalidArgumentError, type Command } from 'commander';
-import { addCommand, openGateway, parseCount, printItem, printList, type CommonOptions } from '../command.js';
-import { CliError } from '../errors.js';
+import {
+  addCommand,
+  note,
+  openGateway,
+  parseCount,
+  printItem,
+  printList,
+  type CommonOptions,
+} from '../command.js';
+import { CliError, explainFailure } from '../errors.js';
 import { take } from '../gateway/client.js';
 import { findInstance } from './instances.js';
 
@@ -15,7 +24,12 @@ interface SendOptions extends CommonOptions {
   from: string;
   to: string;
   file?: string;
+  idempotencyKey?: string;
 }
+
+const SEND_RETRIES = 3;
+/** 100 MB at 1 Mbit/s. */
+const UPLOAD_MS = 900_000;
 
 const COLUMNS = {
   id: ({ id }: Message) => id,
@@ -31,6 +45,7 @@ export function registerMessages(program: Command): void {
     .requiredOption('--from <instance>', 'id or name of the instance')
     .requiredOption('--to <number>', 'phone number with country and area code, or a group', parseRecipient)
     .option('--file <path>', 'file to send')
+    .option('--idempotency-key <key>', 'repeats with the same key send once (default: a new key)')
     .action(async (text: string | undefined, options: SendOptions) =>
       printItem(await send(text, options), options),
     );
@@ -68,8 +83,22 @@ async function send(text: string | undefined, options: SendOptions): Promise<obj
   if (text === undefined && options.file === undefined) throw new CliError('usage', 'Give a text or --file');
   const gateway = openGateway(options);
   const { id } = await findInstance(gateway, options.from);
-  const media = options.file === undefined ? null : await upload(gateway, options.file);
-  return gateway.messages.send({ instance_id: id, to: options.to, ...buildContent(text, media) } as Request);
+  const key = options.idempotencyKey ?? randomUUID();
+  const media = options.file === undefined ? null : await upload(gateway, options.file, key);
+  const request = { instance_id: id, to: options.to, ...buildContent(text, media) } as Request;
+  try {
+    return await gateway.messages.send(request, { idempotencyKey: key, retries: SEND_RETRIES });
+  } catch (error) {
+    const remark = describeUnclear(error, key);
+    if (remark !== null) note(remark);
+    throw error;
+  }
+}
+
+/** Null: the gateway has refused the message. */
+export function describeUnclear(error: unknown, key: string): string | null {
+  if (explainFailure(error)?.kind !== 'network') return null;
+  return `The message may have been sent. Repeat the command with --idempotency-key=${key} to send it once.`;
 }
 
 /** The content of a request. @throws CliError */
@@ -86,11 +115,13 @@ export function buildContent(text: string | undefined, media: Media | null): obj
   };
 }
 
-async function upload(gateway: Gwk, path: string): Promise<Media> {
+/** With the same key the gateway answers with the same file, so that the message is the same too. */
+async function upload(gateway: Gwk, path: string, idempotencyKey: string): Promise<Media> {
   const file = await openAsBlob(path).catch((error: unknown) => {
     throw new CliError('usage', `${path} cannot be read`, { cause: error });
   });
-  return gateway.media.upload({ file, filename: basename(path) });
+  const options = { idempotencyKey, timeout: UPLOAD_MS };
+  return gateway.media.upload({ file, filename: basename(path) }, options);
 }
 
 /** @throws InvalidArgumentError */
