@@ -5,7 +5,7 @@ import { ApiError, ConnectionError, StreamEndedError } from '@gwk/client';
 import { Webhook } from 'standardwebhooks';
 import { note, parseDuration, print, renderJson, renderTable, writeCell } from './command.js';
 import { buildContent, describeUnclear, parseRecipient } from './commands/messages.js';
-import { chooseInstance } from './commands/instances.js';
+import { chooseInstance, confirm } from './commands/instances.js';
 import { listCompletions } from './commands/completion.js';
 import { judgeClock, judgeTransport } from './commands/doctor.js';
 import { decidePairStep } from './commands/pair.js';
@@ -247,6 +247,13 @@ test('builds the content of a message by the type of the file', () => {
     document: { media: { media_id: 'med_1', filename: 'a.bin' } },
   });
   expect(() => buildContent('oi', media('audio/ogg'))).toThrow('no caption');
+});
+
+test('a destructive command names the gateway, and needs --yes', () => {
+  expect(() => confirm('deletes shop', SHOP, undefined)).toThrow(
+    'This deletes shop at https://shop.example.org. Confirm with --yes',
+  );
+  expect(() => confirm('deletes shop', SHOP, true)).not.toThrow();
 });
 
 test('finds an instance by its name, and asks for an id when several have it', () => {

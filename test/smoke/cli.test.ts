@@ -214,7 +214,11 @@ test.each(['bash', 'zsh', 'fish'])('prints the completion of %s', async (shell) 
 });
 
 test('delete asks for a confirmation; logout forgets the key', async () => {
-  expect((await run(['instances', 'delete', 'shop'])).code).toBe(2);
+  for (const verb of ['logout', 'delete'])
+    expect(await run(['instances', verb, 'shop'])).toMatchObject({
+      code: 2,
+      error: expect.stringContaining(url),
+    });
   expect((await run(['instances', 'delete', 'shop', '--yes'])).code).toBe(0);
   expect((await run(['logout'])).code).toBe(0);
   expect((await run(['instances', 'list'])).code).toBe(3);

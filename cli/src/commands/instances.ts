@@ -11,7 +11,8 @@ import {
   type CommonOptions,
 } from '../command.js';
 import { CliError } from '../errors.js';
-import { take } from '../gateway/client.js';
+import { take, type Access } from '../gateway/client.js';
+import { chooseAccess, readProfiles } from '../profiles/profiles.js';
 
 export type Instance = Schemas['InstanceOut'];
 type Named = Pick<Instance, 'id' | 'name'>;
@@ -66,31 +67,43 @@ export function registerInstances(program: Command): void {
   registerActions(instances);
 }
 
+/** @throws CliError without `--yes` */
+export function confirm(what: string, { url }: Access, yes: true | undefined): void {
+  if (!yes) throw new CliError('usage', `This ${what} at ${url}. Confirm with --yes`);
+}
+
+const openAccess = ({ profile }: CommonOptions): Access => chooseAccess(readProfiles(), process.env, profile);
+
+type Confirmed = CommonOptions & { yes?: true };
+
 function registerActions(instances: Command): void {
-  for (const [verb, description] of [
-    ['restart', 'restart the engine of an instance'],
-    ['logout', 'unlink the phone of an instance'],
-  ] as const) {
-    addCommand(instances, `${verb} <instance>`, description).action(
-      async (given: string, options: CommonOptions) => {
-        const gateway = openGateway(options);
-        const { id, name } = await findInstance(gateway, given);
-        await gateway.instances[verb](id);
-        print(options.json ? renderJson({ id, [verb]: true }) : `${verb} of ${name} (${id}) is under way`);
-      },
-    );
-  }
-  addCommand(instances, 'delete <instance>', 'unlink the phone, and delete the instance')
-    .option('--yes', 'confirm')
-    .action(async (given: string, options: CommonOptions & { yes?: true }) => {
+  addCommand(instances, 'restart <instance>', 'restart the engine of an instance').action(
+    async (given: string, options: CommonOptions) => {
       const gateway = openGateway(options);
       const { id, name } = await findInstance(gateway, given);
-      if (!options.yes)
-        throw new CliError(
-          'usage',
-          `This unlinks the phone of ${name} (${id}) and deletes it. Confirm with --yes`,
-        );
+      await gateway.instances.restart(id);
+      report(options, { id, restart: true }, `restart of ${name} (${id}) is under way`);
+    },
+  );
+  addCommand(instances, 'logout <instance>', 'unlink the phone of an instance')
+    .option('--yes', 'confirm')
+    .action(async (given: string, options: Confirmed) => {
+      const gateway = openGateway(options);
+      const { id, name } = await findInstance(gateway, given);
+      confirm(`unlinks the phone of ${name} (${id})`, openAccess(options), options.yes);
+      await gateway.instances.logout(id);
+      report(options, { id, logout: true }, `logout of ${name} (${id}) is under way`);
+    });
+  addCommand(instances, 'delete <instance>', 'unlink the phone, and delete the instance')
+    .option('--yes', 'confirm')
+    .action(async (given: string, options: Confirmed) => {
+      const gateway = openGateway(options);
+      const { id, name } = await findInstance(gateway, given);
+      confirm(`unlinks the phone of ${name} (${id}) and deletes it`, openAccess(options), options.yes);
       await gateway.instances.delete(id);
-      print(options.json ? renderJson({ id, deleted: true }) : `Deleted ${name} (${id})`);
+      report(options, { id, deleted: true }, `Deleted ${name} (${id})`);
     });
 }
+
+const report = ({ json }: CommonOptions, result: object, text: string): void =>
+  print(json ? renderJson(result) : text);
