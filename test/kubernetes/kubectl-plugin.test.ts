@@ -207,12 +207,12 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
     expect((await gwk('pause', 'shop', '-n', stage.namespace)).code).toBe(0);
     await stage.untilIs('shop', 'Ready', 'False/Suspended');
     expectScreen(await status(), /^STOPPED /, `kubectl gwk resume shop -n ${stage.namespace}`);
-    expect((await gwk('restart', 'shop', '-n', stage.namespace)).code).toBe(1);
+    expect((await gwk('restart', 'shop', '-n', stage.namespace)).code).toBe(5);
     expect((await gwk('resume', 'shop', '-n', stage.namespace)).code).toBe(0);
     await stage.untilIs('shop', 'Ready', 'True');
     const before = (await stage.pod('shop'))!.metadata.uid;
     const restarted = await gwk('restart', 'shop', '-n', stage.namespace);
-    expect(restarted).toMatchObject({ code: 0, err: '' });
+    expect(restarted).toMatchObject({ code: 0, err: expect.stringMatching(/^Context: .+\n$/) });
     expect((await stage.pod('shop'))!.metadata.uid).not.toBe(before);
   });
 
@@ -221,7 +221,7 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
     await stage.untilIs('shop', 'Paired', 'True');
     expect((await gwk('pair', 'shop', '-n', stage.namespace)).out).toContain('already paired');
     const unknown = await gwk('status', 'nobody', '-n', stage.namespace);
-    expect(unknown).toMatchObject({ code: 1, out: '' });
+    expect(unknown).toMatchObject({ code: 4, out: '' });
     expect(unknown.err).toContain('no Instance nobody');
   });
 

@@ -68,8 +68,14 @@ export class Cluster {
     return orNull(this.#core.readNamespacedPod({ namespace, name: buildPodName(name) }));
   }
 
-  async deletePod({ namespace, name }: Target): Promise<void> {
-    await this.#core.deleteNamespacedPod({ namespace, name: buildPodName(name) });
+  /** Not a successor of the same name. */
+  async deletePod({ metadata }: V1Pod): Promise<void> {
+    const { namespace, name, uid } = metadata!;
+    await this.#core.deleteNamespacedPod({
+      namespace: namespace!,
+      name: name!,
+      body: { preconditions: { uid: uid! } },
+    });
   }
 
   async enginePods(namespace: string | null): Promise<V1Pod[]> {

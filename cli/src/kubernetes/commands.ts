@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addPairOptions, type PairOptions } from '@gwk/core/pairing/options';
 import type * as Run from './run.js';
-import type { LogOptions, ReportOptions, StatusOptions, Where } from './run.js';
+import type { LogOptions, ReportOptions, RestartOptions, StatusOptions, Where } from './run.js';
 
 /** Commands for Instances on a cluster, by the rights of the user. Each loads its code only when it runs. */
 export function registerKubernetes(parent: Command): void {
@@ -12,9 +12,9 @@ export function registerKubernetes(parent: Command): void {
   addPairOptions(named('pair', 'pair a phone: prints the QR code, or a code to type')).action(
     (name: string, options: PairOptions & Where) => run((commands) => commands.runPair(name, options)),
   );
-  named('restart', 'stop the engine and wait until the next one works').action((name: string, where: Where) =>
-    run((commands) => commands.restart(name, where)),
-  );
+  named('restart', 'stop the engine and wait until the next one works')
+    .option('--force', 'also while the network refuses the client version')
+    .action((name: string, options: RestartOptions) => run((commands) => commands.restart(name, options)));
   named('pause', 'stop the engine until `resume`; the phone stays linked').action(
     (name: string, where: Where) => run((commands) => commands.setPaused(name, true, where)),
   );

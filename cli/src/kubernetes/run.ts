@@ -2,16 +2,18 @@ import { createPairCluster, findCluster } from '@gwk/core/kubernetes/pair-cluste
 import type { PairOptions } from '@gwk/core/pairing/options';
 import { pairInTerminal } from '@gwk/core/pairing/terminal';
 import { cleanText } from '@gwk/core/process/clean-text';
-import { CliError } from '@gwk/core/process/cli-error';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { V1Pod } from '@kubernetes/client-node';
 import { writeFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { note, print, renderJson } from '../command.js';
+import { CliError, type FailureKind } from '../errors.js';
 import { VERSION } from '../version.js';
 import { Cluster, readGateway, readPicture, readPictures, type Target } from './cluster.js';
 import { findCondition } from './explain.js';
+import { translateFailure } from './failures.js';
+import { findObstacle } from './restart.js';
 import { collectReport } from './report/collect.js';
 import type { Included } from './report/redact.js';
 import { compareVersions, listWarnings, renderPictures, renderStatus, sortPictures, toJson } from './view.js';
@@ -23,6 +25,7 @@ export interface Where {
 }
 export type StatusOptions = Where & { allNamespaces?: true; output: 'text' | 'json' };
 export type LogOptions = Where & { follow?: true; tail?: number };
+export type RestartOptions = Where & { force?: true };
 export type ReportOptions = Where & { allNamespaces?: true; file?: string; include?: Included[] };
 
 const POLL_MS = 1000;
@@ -54,6 +57,7 @@ export async function printStatus(name: string | undefined, options: StatusOptio
 export async function runPair(name: string, options: PairOptions & Where): Promise<void> {
   await withCluster(options, async (cluster, namespace) => {
     await warn(cluster, namespace);
+    await findInstance(cluster, { namespace, name });
     await pairInTerminal(createPairCluster(cluster.client, namespace, name), options);
   });
 }
@@ -73,20 +77,23 @@ export async function setPaused(name: string, paused: boolean, where: Where): Pr
 }
 
 /** Deletes the pod. The operator creates the next one, and takes no deleted pod for a crash. */
-export async function restart(name: string, where: Where): Promise<void> {
-  await withCluster(where, async (cluster, namespace) => {
+export async function restart(name: string, options: RestartOptions): Promise<void> {
+  await withCluster(options, async (cluster, namespace) => {
     await warn(cluster, namespace);
     const target = { namespace, name };
     const instance = await findInstance(cluster, target);
     const former = await cluster.pod(target);
-    if (!former) return giveUp(cluster, instance, 'it has no engine to restart');
-    await cluster.deletePod(target);
+    if (!former) return giveUp(cluster, instance, 'refused', 'it has no engine to restart');
+    const obstacle = findObstacle(instance, former, options.force === true);
+    if (obstacle !== null) throw new CliError('refused', obstacle);
+    await cluster.deletePod(former);
     print(`${former.metadata!.name} is stopping; waiting until the next engine works ...`);
     const next = await waitForEngine(cluster, target, former.metadata!.uid!);
     if (next) return print(`${namespace}/${name} is restarted: ${findCondition(next, 'Ready')?.reason}`);
     return giveUp(
       cluster,
       await findInstance(cluster, target),
+      'timeout',
       `no engine worked within ${RESTART_MS / 1000} s`,
     );
   });
@@ -126,7 +133,8 @@ export async function printLogs(name: string, options: LogOptions): Promise<void
         last = pod.metadata!.uid;
       }
     } while (options.follow && (await sleep(POLL_MS, true)));
-    if (last === undefined) await giveUp(cluster, instance, 'it has no engine with a log; -f waits for one');
+    if (last === undefined)
+      await giveUp(cluster, instance, 'refused', 'it has no engine with a log; -f waits for one');
   });
 }
 
@@ -157,23 +165,35 @@ export async function writeReport(name: string | undefined, options: ReportOptio
     const found = { cluster, instances, namespace, version: VERSION, now };
     const { zip, files, missing } = await collectReport(found, options.include ?? []);
     const path = options.file ?? `gwk-report-${now.toISOString().slice(0, 19).replaceAll(':', '')}.zip`;
-    // Mode 0600: a report shows the names of Instances and versions.
-    writeFileSync(path, zip, { mode: 0o600 });
+    writeReportFile(path, zip);
     print(`${path}: ${files} files, ${Math.ceil(zip.length / 1024)} kB`);
     for (const one of missing) print(`not in it: ${one}`);
     print('Look through it before you send it.');
   });
 }
 
+/** Mode 0600: a report shows the names of Instances and versions. @throws CliError if the file exists */
+export function writeReportFile(path: string, zip: Uint8Array): void {
+  try {
+    writeFileSync(path, zip, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new CliError('usage', `${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 async function withCluster(
   where: Where,
   work: (cluster: Cluster, namespace: string) => Promise<void>,
 ): Promise<void> {
-  const client = findCluster(where.kubeconfig, where.context);
   try {
-    await work(new Cluster(client), where.namespace ?? client.namespace);
-  } finally {
-    await client.close();
+    const client = findCluster(where.kubeconfig, where.context);
+    try {
+      await work(new Cluster(client), where.namespace ?? client.namespace);
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    throw translateFailure(error);
   }
 }
 
@@ -181,17 +201,25 @@ async function findInstance(cluster: Cluster, target: Target): Promise<InstanceR
   const found = await cluster.instance(target);
   if (found) return found;
   throw new CliError(
+    'not-found',
     `no Instance ${target.name} in namespace ${target.namespace}; list all: kubectl gwk status -A`,
   );
 }
 
 /** Prints the status, which says why. */
-async function giveUp(cluster: Cluster, instance: InstanceResource, message: string): Promise<never> {
+async function giveUp(
+  cluster: Cluster,
+  instance: InstanceResource,
+  kind: FailureKind,
+  message: string,
+): Promise<never> {
   print(renderStatus(await readPicture(cluster, instance), VERSION));
-  throw new CliError(message);
+  throw new CliError(kind, message);
 }
 
+/** Before a change: where it happens. */
 async function warn(cluster: Cluster, namespace: string): Promise<void> {
+  note(`Context: ${cluster.client.getCurrentContext()}`);
   const warning = compareVersions(await readGateway(cluster, namespace), VERSION);
   if (warning !== null) note(`Warning: ${warning}`);
 }

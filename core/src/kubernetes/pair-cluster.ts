@@ -17,7 +17,7 @@ export function findCluster(kubeconfig: string | undefined, context: string | un
     kube.loadFromFile(kubeconfig);
     return new KubeClient({ kube, context });
   } catch (error) {
-    throw new CliError(`no cluster found: ${(error as Error).message}`, { cause: error });
+    throw new CliError(`no cluster found: ${(error as Error).message}`, { cause: error, kind: 'usage' });
   }
 }
 
@@ -39,6 +39,7 @@ export function createPairCluster(client: KubeClient, namespace: string, name: s
         if (!isCode(error, 403)) throw error;
         throw new CliError(
           `the code is in Secret ${secret.name} of namespace ${namespace}, which you have no right to get`,
+          { kind: 'auth' },
         );
       });
       const text = found?.data?.[PAIRING_FIELD];

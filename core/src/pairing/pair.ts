@@ -33,7 +33,8 @@ export async function pair(
   method: PairingRequest['method'],
   phone: string | null,
 ): Promise<void> {
-  if (method === 'code' && phone === null) throw new CliError('--method code needs --phone');
+  if (method === 'code' && phone === null)
+    throw new CliError('--method code needs --phone', { kind: 'usage' });
   const { cluster, print } = terminal;
   const first = decideStep({
     now: Date.now(),
@@ -68,7 +69,7 @@ async function follow(terminal: PairTerminal, request: PairingRequest, until: nu
     printed = key;
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
   }
-  throw new CliError(`No phone was paired within ${TIMEOUT_MS / 60_000} minutes`);
+  throw new CliError(`No phone was paired within ${TIMEOUT_MS / 60_000} minutes`, { kind: 'timeout' });
 }
 
 async function describeStep(

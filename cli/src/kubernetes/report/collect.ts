@@ -2,6 +2,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { PAIRING_ANNOTATION } from '@gwk/core/resources/pairing-request';
 import { text } from 'node:stream/consumers';
+import { basename, dirname, join } from 'node:path/posix';
 import { strToU8, zipSync } from 'fflate';
 import { orUnknown, readPicture, readRelease, type Cluster } from '../cluster.js';
 import { isUnknown, type Known } from '../picture.js';
@@ -139,9 +140,11 @@ function describePod({ metadata, spec, status }: V1Pod): object {
 }
 
 /** Collects redacted files. */
-class Collector {
+export class Collector {
   readonly missing: string[] = [];
   readonly #files: Record<string, Uint8Array> = {};
+  /** Redacted names of folders. Two can be redacted to the same, so the later one gets a number. */
+  readonly #folders = new Map<string, string>();
   readonly #redaction: Redaction;
 
   constructor(redaction: Redaction) {
@@ -153,7 +156,7 @@ class Collector {
   }
 
   has(path: string): boolean {
-    return redactText(path, this.#redaction) in this.#files;
+    return this.#place(path) in this.#files;
   }
 
   add(path: string, content: string): void {
@@ -186,6 +189,19 @@ class Collector {
   }
 
   #put(path: string, content: string): void {
-    this.#files[redactText(path, this.#redaction)] = strToU8(content);
+    this.#files[this.#place(path)] = strToU8(content);
+  }
+
+  #place(path: string): string {
+    const folder = dirname(path);
+    let shown = this.#folders.get(folder);
+    if (shown === undefined) {
+      const wanted = redactText(folder, this.#redaction);
+      const taken = new Set(this.#folders.values());
+      shown = wanted;
+      for (let number = 2; taken.has(shown); number++) shown = `${wanted}-${number}`;
+      this.#folders.set(folder, shown);
+    }
+    return join(shown, basename(path));
   }
 }
