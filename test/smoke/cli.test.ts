@@ -137,7 +137,10 @@ test('sends a text and a file, and shows messages', async () => {
     picture,
   );
   expect(sent.type).toBe('image');
-  const listed = await json<{ id: string }[]>('messages', 'list', '--instance', 'shop', '--limit', '2');
+  const file = ['--file', picture, '--idempotency-key', 'photo-1'];
+  const repeat = () => json<{ id: string }>('send', 'once', '--from', 'shop', '--to', ana.number, ...file);
+  expect((await repeat()).id).toBe((await repeat()).id);
+  const listed = await json<{ id: string }[]>('messages', 'list', '--instance', 'shop', '--limit', '3');
   expect(listed.map((message) => message.id)).toContain(id);
 });
 
@@ -177,6 +180,12 @@ test('tail prints events, and listen posts them with a valid signature and again
     code: 2,
     error: expect.stringContaining('message.sent'),
   });
+});
+
+test('listen ends with an open standard input when the gateway refuses it', async () => {
+  const listen = new Running(['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1', '--type', 'x']);
+  expect(await listen.ended).toBe(5);
+  expect(listen.error).toContain('Request: ');
 });
 
 test('trigger names the types of events in the document', async () => {
