@@ -26,7 +26,7 @@ import {
 } from './profiles/profiles.js';
 import { createProgram } from './program.js';
 import { readKeys } from './webhooks/keys.js';
-import { chooseSecret, newSecret, parseTarget, signEvent } from './webhooks/post.js';
+import { newSecret, signEvent } from './webhooks/post.js';
 import { buildSample, listEventSchemas } from './webhooks/sample.js';
 
 function catchError(work: () => unknown): unknown {
@@ -330,28 +330,6 @@ test.each([
 ])('after "%s" the keys %j leave "%s" and do %j', (pending, input, left, actions) => {
   expect(readKeys(pending, input)).toEqual({ pending: left, actions });
 });
-
-test.each(['', 'whsec_', 'whsec_not base64 at all', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])(
-  'refuses the secret "%s" unprinted',
-  (secret) => {
-    const error = catchError(() => chooseSecret({ GWK_WEBHOOK_SECRET: secret }));
-    expect(describeFailure(error)).toEqual({
-      code: 2,
-      text: 'GWK_WEBHOOK_SECRET is not a secret: whsec_ and base64',
-    });
-  },
-);
-test('takes a secret that it has made itself', () => {
-  const secret = newSecret();
-  expect(chooseSecret({ GWK_WEBHOOK_SECRET: secret })).toBe(secret);
-});
-
-test.each(['http://localhost:3000', 'https://a.example.org/x'])('posts to %s', (target) =>
-  expect(parseTarget(target)).toBe(target),
-);
-test.each(['localhost:3000', '3000', '', 'ftp://a', 'http://'])('does not post to "%s"', (target) =>
-  expect(() => parseTarget(target)).toThrow('an address like'),
-);
 
 test('builds a sample from a schema, also one that contains itself', () => {
   const document = {
