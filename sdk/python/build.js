@@ -22,10 +22,17 @@ const document = openApiDocument({ operations: OPERATIONS, baseUrl: address, doc
 function makeRows() {
   const groups = Object.entries(makeTable(document)).map(([group, rows]) => [
     group,
-    Object.entries(rows).map(([name, [method, path, input, answer]]) => {
-      const { operationId, summary } = document.paths[path][method.toLowerCase()];
-      return { name, operationId, summary, method, path, input, answer };
-    }),
+    Object.entries(rows).map(
+      ([
+        name,
+        {
+          row: [method, path, input, answer],
+        },
+      ]) => {
+        const { operationId, summary } = document.paths[path][method.toLowerCase()];
+        return { name, operationId, summary, method, path, input, answer };
+      },
+    ),
   ]);
   return Object.fromEntries(groups);
 }
