@@ -69,6 +69,17 @@ proof(
       );
     });
 
+    // It keeps the devices of a contact under the LID, and passes over a notice by the phone number alone.
+    it('sends to a device at once that a contact links later', async () => {
+      const device = await ana.linksDevice('lid');
+      await running.client.call('waitTaken', { number: phone.number });
+      client.order({ do: 'send', to: ana.lidJid, text: `hello device ${device}` });
+      const { id } = await client.says('sent');
+      expect(await ana.receives({ id: id as string, device, limitMs: 5_000 })).toMatchObject({
+        fate: 'shown',
+      });
+    });
+
     it('receives one receipt for several messages', async () => {
       const sent: string[] = [];
       for (const text of ['one', 'two']) {
