@@ -59,7 +59,7 @@ images: ## Build the container images with Docker (REGISTRY=registry.example.com
 .PHONY: cli
 cli: build ## Build gwk for people without the source tree: an npm package and executables in cli/dist
 	@exec node cli/build.js executable
-	@cd cli && npm pack --silent --pack-destination dist
+	@npm pack --silent ./cli/dist/package --pack-destination cli/dist
 
 .PHONY: sdk-python
 sdk-python: build ## Build the Python client into sdk/python/dist (needs Python 3.10)

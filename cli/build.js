@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -41,6 +42,17 @@ function readLicence(folder) {
   return `${name} ${version} (${license})\n\n${text}\n`;
 }
 
+/** Writes the npm package. The program contains its packages, so the manifest names none. */
+function writePackage() {
+  const folder = join(DIST, 'package');
+  const path = join(import.meta.dirname, 'package.json');
+  const manifest = JSON.parse(readFileSync(path, 'utf8'));
+  for (const field of ['scripts', 'dependencies', 'devDependencies']) delete manifest[field];
+  mkdirSync(join(folder, 'dist'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+  for (const file of manifest.files) copyFileSync(join(import.meta.dirname, file), join(folder, file));
+}
+
 function findNode(platform) {
   try {
     const manifest = createRequire(import.meta.url).resolve(`node-${platform}/package.json`);
@@ -75,6 +87,7 @@ async function buildExecutable(platform, node) {
 
 await bundle();
 if (process.argv[2] === 'executable') {
+  writePackage();
   for (const platform of ['linux-x64', 'linux-arm64']) {
     const node = findNode(platform);
     if (node) await buildExecutable(platform, node);
