@@ -1,4 +1,5 @@
-import { chooseSecret, newSecret, parseTarget } from './post.js';
+import { Webhook } from 'standardwebhooks';
+import { chooseSecret, newSecret, parseTarget, signEvent } from './post.js';
 
 test.each(['', 'whsec_', 'whsec_not base64 at all', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])(
   'refuses the secret "%s" unprinted',
@@ -21,3 +22,10 @@ test.each(['http://localhost:3000', 'https://a.example.org/x'])('posts to %s', (
 test.each(['localhost:3000', '3000', '', 'ftp://a', 'http://'])('does not post to "%s"', (target) =>
   expect(() => parseTarget(target)).toThrow('an address like'),
 );
+
+test('signs an event so that libraries of Standard Webhooks accept it, and no other body', () => {
+  const secret = newSecret();
+  const headers = signEvent(secret, 'evt_1', '{"a":1}', new Date());
+  expect(new Webhook(secret).verify('{"a":1}', headers)).toEqual({ a: 1 });
+  expect(() => new Webhook(secret).verify('{"a":2}', headers)).toThrow();
+});
