@@ -44,7 +44,7 @@ export function describeProblem(problem: ApiError): string {
   return lines.map(cleanLine).join('\n');
 }
 
-/** Ends of the stream of events that must not begin again. */
+/** Kind and text of the reasons why the gateway ends a stream of events. */
 const ENDS: Readonly<Record<string, [FailureKind, string]>> = {
   access_ended: ['auth', 'The key was revoked, or may no longer read these events'],
   too_many_streams: ['refused', 'Too many streams are open for this key'],

@@ -85,7 +85,7 @@ describeOnKubernetes('kubectl gwk', (cluster) => {
     Object.assign(stage.internalApi.factsOf(metadata.uid!)!, facts);
   }
 
-  /** What the first two lines say. */
+  /** The first line of the screen is the cause, the second the next command. */
   function expectScreen(screen: string, cause: RegExp, next: string): void {
     const [first, second] = screen.split('\n');
     expect(first).toMatch(cause);
