@@ -7,12 +7,11 @@ import type { CallOptions, Schemas } from './types.js';
 
 /** A step of a pairing. Show `code` of `qr` as a QR code, or let the person type `code` of `code` on the phone. */
 export type PairingStep =
-  | { step: 'qr'; code: string; expires_in_s: number; image: string }
-  | { step: 'code'; code: string; expires_in_s: number }
-  | { step: 'passkey'; options: unknown; expires_at: string }
-  | { step: 'passkey_code'; code: string }
-  | { step: 'paired'; jid: string }
-  | { step: 'connected'; jid: string };
+  | ({ step: 'qr' } & Schemas['PairingQr'])
+  | ({ step: 'code' } & Schemas['PairingCode'])
+  | ({ step: 'passkey' | 'passkey_code' } & Schemas['PairingPasskey'])
+  | ({ step: 'paired' } & Schemas['PairedData'])
+  | ({ step: 'connected' } & Schemas['ConnectedData']);
 
 type PairingBody = paths['/v1/instances/{instance_id}/pairing']['post']['requestBody'];
 /** How to pair: by QR code or by a code to type. */
