@@ -170,6 +170,8 @@ describeWithChromium('the extension for passkeys', () => {
     await browser.context.clock.install();
     const foreign = await showForeign(request);
     const window = await browser.press(foreign);
+    // In a window that the extension opens, the clock can arrive after the first timer.
+    await window.reload();
     const network = await browser.proceed(window);
     const closed = network.waitForEvent('close');
     await browser.context.clock.fastForward('30:00');
