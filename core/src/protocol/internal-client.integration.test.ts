@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { OperatorClient, InternalApiRefusal, InternalApiUnreachable } from './internal-client.js';
 
 let server: Server;
@@ -50,4 +50,28 @@ test.each([
   ['of an overloaded API', 503, '{"error":"unavailable"}'],
 ])('throws InternalApiUnreachable for a response %s', async (_, status, body) => {
   expect(await failure(status, body)).toBeInstanceOf(InternalApiUnreachable);
+});
+
+test('closes an idle connection before the API closes it', async () => {
+  const closing = createServer({ keepAliveTimeout: 2_000 }, (request, response) => {
+    request.resume();
+    response.end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  const baseUrl = `http://127.0.0.1:${(closing.address() as AddressInfo).port}`;
+  const idle = new OperatorClient({ baseUrl, token: 'a-token', timeoutMs: 120_000 });
+  try {
+    const [[socket]] = await Promise.all([
+      once(closing, 'connection') as Promise<[Socket]>,
+      idle.call('observe', {} as never),
+    ]);
+    const end = Promise.race([
+      once(socket, 'end').then(() => 'client'),
+      once(socket, 'close').then(() => 'API'),
+    ]);
+    expect(await end).toBe('client');
+  } finally {
+    idle.close();
+    closing.close();
+  }
 });

@@ -60,6 +60,12 @@ interface InternalClientOptions {
   clock?: Clock;
 }
 
+/**
+ * Shorter than the API keeps idle connections, so that a call never meets the end of one. Without a timeout of its own,
+ * node:http also ignores the timeout that a server announces. Waiting for a response counts too, and the API ends that
+ * after the same time.
+ */
+const IDLE_CONNECTION_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 class InternalClient {
@@ -68,7 +74,7 @@ class InternalClient {
 
   constructor(options: InternalClientOptions) {
     this.options = options;
-    this.#agent = this.agent({ keepAlive: true, maxSockets: 8 });
+    this.#agent = this.agent({ keepAlive: true, maxSockets: 8, timeout: IDLE_CONNECTION_MS });
   }
 
   protected agent(settings: AgentOptions): HttpAgent {
