@@ -2,7 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
 import { pickPort } from '../support/ports.js';
@@ -10,7 +10,7 @@ import { baseEnvironment, ROOT } from '../support/program.js';
 import { readerEnvironment, normalizeShape, readSteps, readPageSteps, type Step } from '../support/readme.js';
 import { until } from '../support/wait.js';
 
-/** The fields of `seen` that `shown` has, in the order of `shown`. */
+/** The fields of `seen` that `shown` has. */
 const shownFields = (seen: unknown, shown: unknown): unknown =>
   Object.fromEntries(
     Object.keys(shown as object).map((key) => [key, (seen as Record<string, unknown>)[key]]),
@@ -109,7 +109,7 @@ describe.each(PAGES)('the walk-through of $page', ({ page, steps: stepsOfWalk, w
     let seen: unknown;
     const matches = async () => {
       seen = normalizeShape(JSON.parse(await type(typed)));
-      return !isRead || JSON.stringify(whole ? seen : shownFields(seen, shown)) === JSON.stringify(shown);
+      return !isRead || isDeepStrictEqual(whole ? seen : shownFields(seen, shown), shown);
     };
     await until(matches, { what: command, everyMs: 200 }).catch(() => undefined);
     if (whole) expect(seen).toEqual(shown);
