@@ -4,7 +4,7 @@ import './support/typescript.js';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
 import { DEFAULT_TIERS, TIERS } from './tiers.js';
@@ -95,13 +95,28 @@ function end({ pid }) {
   }
 }
 
+/** Milliseconds that the cores of this machine have worked, and could have worked. */
+function readCores() {
+  const cores = cpus().map(({ times }) => ({
+    ...times,
+    all: Object.values(times).reduce((a, b) => a + b, 0),
+  }));
+  const all = cores.reduce((sum, core) => sum + core.all, 0);
+  return { all, busy: all - cores.reduce((sum, core) => sum + core.idle, 0) };
+}
+
 /** Runs `work` and prints its result. `work` returns `failures` as lines if it failed. */
 async function stage(name, work) {
-  const began = performance.now();
+  const before = { at: performance.now(), ...readCores() };
   const { ok, output = '', failures = [`  ${name}`] } = await work();
-  const took = (performance.now() - began) / 1000;
-  seconds.push([name, took]);
-  say(`${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(22)} ${took.toFixed(1).padStart(6)} s`);
+  const took = (performance.now() - before.at) / 1000;
+  const { all, busy } = readCores();
+  // Below about 80 %, the files of a tier wait, so that more of them could run at once.
+  const share = Math.round((100 * (busy - before.busy)) / Math.max(1, all - before.all));
+  seconds.push([name, took, share]);
+  say(
+    `${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(22)} ${took.toFixed(1).padStart(6)} s  ${share} % of the cores`,
+  );
   if (!ok) {
     totals.failed += failures.length;
     failed.push(...failures);
@@ -193,7 +208,9 @@ function summarize() {
   section('Skipped', [...listSkipped(reports), ...skipped.map((line) => `  ${line}`)]);
   section(
     'Seconds',
-    seconds.map(([name, took]) => `  ${took.toFixed(1).padStart(6)} s  ${name}`),
+    seconds.map(
+      ([name, took, share]) => `  ${took.toFixed(1).padStart(6)} s  ${String(share).padStart(3)} %  ${name}`,
+    ),
   );
   section('Failed', failed);
   say(`${totals.passed} passed, ${totals.failed} failed`);
