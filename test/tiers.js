@@ -1,8 +1,8 @@
 // Test tiers in running order. Every tier except `e2e` is a jest project (jest.config.js).
 
 /**
- * `workers`: concurrent test files on two cores. Tests that wait for processes leave a core idle, so they use three.
- * Tests that measure time run alone.
+ * `workers`: concurrent test files on two cores. Tests that wait, for processes or for the end of an outage, leave a core
+ * idle, so they use three. Tests that measure crowds run alone.
  */
 export const TIERS = {
   unit: { workers: 2 },
@@ -16,7 +16,7 @@ export const TIERS = {
   chart: { workers: 2 },
   monitoring: { workers: 2 },
   load: { workers: 1 },
-  chaos: { workers: 1 },
+  chaos: { workers: 3 },
   e2e: { command: 'test/dist/e2e/main.js' },
 };
 
