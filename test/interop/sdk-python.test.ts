@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newCustomer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
 import { ROOT } from '../support/program.js';
 import { hasPython, preparePython, runTool } from '../support/python.js';
+import { readPageBlocks } from '../support/readme.js';
 
-// The tests of the Python client (sdk/python/tests), with the wheel and a running gateway.
+// The tests of the Python client (sdk/python/tests) and the program of docs/quickstart.md, with a running gateway.
 
 const FOLDER = join(ROOT, 'sdk/python');
 const PACKAGE = join(FOLDER, 'build');
@@ -46,6 +48,14 @@ describeWithPython(`the client for Python${hasPython ? '' : ' (needs Python 3.10
       const output = await runProgram(join(bin, 'python'), ['-m', 'pytest', '--tb=short'], env);
       expect(output).toMatch(/\d+ passed/);
       expect(output).not.toMatch(/\d+ (skipped|failed)/);
+      const [program, ...others] = readPageBlocks('quickstart.md', 'python');
+      expect(others).toEqual([]);
+      const file = join(PACKAGE, 'quickstart.py');
+      writeFileSync(file, program!);
+      const reader = { GWK_ADDRESS: env.GWK_URL, RECIPIENT: '5511987650179' };
+      expect(await runProgram(join(bin, 'python'), [file], { ...env, ...reader })).toMatch(
+        /^msg_[0-9a-f]{32}\n$/,
+      );
       customer.close();
     } finally {
       await gateway.stop();
