@@ -1,41 +1,15 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
-import { buildOnce, goVersion, type GoModule } from '../support/kubernetes/go-modules.js';
 import { ROOT } from '../support/program.js';
 import { hasPython, preparePython, runTool } from '../support/python.js';
 
-// Generators of clients accept the OpenAPI document without a warning, and their output compiles.
-
-const SOURCES = join(ROOT, 'test/interop/generators');
-const OAPI_CODEGEN: GoModule = {
-  name: 'oapi-codegen',
-  place: 'oapi-codegen',
-  sources: SOURCES,
-  files: [],
-  version: 'a generator of clients',
-  builds: [
-    {
-      args: ['-buildvcs=false'],
-      output: 'oapi-codegen',
-      packages: ['github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen'],
-    },
-  ],
-};
+// Generators of clients accept the OpenAPI document without a warning, and their output compiles. Go: sdk-pages.test.ts.
 
 const mustRun = process.env['CI'] === 'true';
-const hasGo = goVersion() !== null;
 const WARNING = /warn|skipp|unsupported|missing|fail/i;
 /** A name that a generator made up. */
 const MADE_UP = /Type\d|_type_\d/;
@@ -102,20 +76,3 @@ withPython(
     runTool(join(bin, 'python'), ['-W', 'error', '-c', IMPORT_ALL], { cwd: folder });
   },
 );
-
-const withGo = hasGo || mustRun ? test : test.skip;
-withGo(hasGo ? 'oapi-codegen' : 'oapi-codegen (needs Go, which is not installed here)', async () => {
-  const tool = join(
-    await buildOnce(OAPI_CODEGEN, (line) => process.stderr.write(`${line}\n`)),
-    'oapi-codegen',
-  );
-  const output = join(folder, 'go');
-  mkdirSync(output);
-  for (const file of ['go.mod', 'go.sum']) copyFileSync(join(SOURCES, file), join(output, file));
-  // Without skip-prune it omits the webhooks.
-  const generate = ['-generate', 'types,client,skip-prune', '-package', 'gwk'];
-  const log = runTool(tool, [...generate, '-o', join(output, 'gwk.go'), document]);
-  expect(log).not.toMatch(WARNING);
-  runTool('go', ['build', './...'], { cwd: output });
-  expect(readFileSync(join(output, 'gwk.go'), 'utf8')).not.toMatch(MADE_UP);
-});
