@@ -1,7 +1,8 @@
 import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { lowestUuidAt, newUuid } from '@gwk/core/ids/ids';
+import { until } from '@gwk/test/support/wait';
 import { openDatabase } from '../database/database.js';
-import { postgresReaders, readBacklog } from './backlog.js';
+import { postgresReaders, readBacklog, watchEventHorizon } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';
 
 let at: JobWorld;
@@ -328,6 +329,35 @@ test('counts expired partitions by the retention of each table', async () => {
   expect((await read()).partitionsExpired).toBe(0 + 2 + 4);
 });
 
+test('counts for how long one writing transaction holds the events back, and no reading one', async () => {
+  const { db } = at.deps;
+  let now = 0;
+  const read = watchEventHorizon(db, () => now);
+  const readAfter = (seconds: number) => ((now += seconds * 1000), read());
+  const options = { timeout: 600_000 };
+  await db.$transaction(async (tx) => {
+    const [own] = await tx.$queryRaw<[{ xid: string }]>`SELECT pg_current_xact_id()::text AS xid`;
+    await db.$executeRaw`SELECT pg_current_xact_id()`;
+    // Transactions of other tests may be older for a moment.
+    const isOldest = async () => {
+      const [row] = await db.$queryRaw<
+        [{ xid: string }]
+      >`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid`;
+      return row.xid === own.xid;
+    };
+    await until(isOldest, { what: 'it is the oldest' });
+    expect([await readAfter(100), await readAfter(300), await readAfter(60)]).toEqual([0, 300, 360]);
+  }, options);
+  expect(await readAfter(100)).toBe(0);
+  await db.$transaction(async (tx) => {
+    await tx.$executeRaw`SELECT 1`;
+    await db.$executeRaw`SELECT pg_current_xact_id()`;
+    await until(async () => (await readAfter(100), (await readAfter(100)) === 0), {
+      what: 'the reading transaction is not counted',
+    });
+  }, options);
+});
+
 test('without Postgres the gauges read Nan, also those read before', async () => {
   let readers = postgresReaders(at.deps.db, KEEPING, TIMES);
   const metrics = new WorkerMetrics({
@@ -335,6 +365,7 @@ test('without Postgres the gauges read Nan, also those read before', async () =>
     fullAccounts: () => Promise.resolve([]),
     backlog: () => readers.backlog(),
     databaseBytes: () => readers.databaseBytes(),
+    eventsHeld: () => readers.eventsHeld(),
   });
   const before = await metrics.registry.metrics();
   expect(before).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
@@ -349,6 +380,7 @@ test('without Postgres the gauges read Nan, also those read before', async () =>
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
   expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
   expect(text).toContain('gwk_database_size_bytes Nan\n');
+  expect(text).toContain('gwk_events_held_seconds Nan\n');
   expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
   await unreachable.$disconnect();
 });
@@ -376,7 +408,8 @@ test('serves metrics that need no lock while a table is locked', async () => {
 test('a job is overdue from when its next pass should have succeeded', async () => {
   let now = 0;
   const unknown = async () => null;
-  const nothing = { inFlight: () => 0, backlog: unknown, databaseBytes: unknown, fullAccounts: unknown };
+  const readers = { backlog: unknown, databaseBytes: unknown, eventsHeld: unknown, fullAccounts: unknown };
+  const nothing = { inFlight: () => 0, ...readers };
   const metrics = new WorkerMetrics(nothing, () => now);
   const overdue = async (): Promise<number> => {
     const text = await metrics.registry.getSingleMetricAsString('gwk_worker_job_overdue_seconds');

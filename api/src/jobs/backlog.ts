@@ -46,7 +46,42 @@ export const postgresReaders = (db: Database, keeping: Keeping, times?: Times) =
       SELECT pg_database_size(current_database())::float8 AS bytes`;
     return row.bytes;
   }, times),
+  eventsHeld: cacheQuery(watchEventHorizon(db), times),
 });
+
+/** The oldest running transaction with writes, and when it was first seen. */
+export interface Holder {
+  transaction: string;
+  since: number;
+}
+
+/**
+ * @param oldest the oldest running transaction; null: none runs
+ * @returns null: none holds the horizon of events
+ */
+export function trackHolder(known: Holder | null, oldest: string | null, now: number): Holder | null {
+  if (oldest === null) return null;
+  return known?.transaction === oldest ? known : { transaction: oldest, since: now };
+}
+
+/**
+ * Reads for how many seconds one transaction has held the horizon of events. Postgres hides the start of transactions of
+ * other roles and databases, so the time counts from the first read that saw it. Until a later transaction has ended, it
+ * holds nothing back: xmin and xmax are equal.
+ */
+export function watchEventHorizon(
+  db: Queryable,
+  now: () => number = () => performance.now(),
+): () => Promise<number> {
+  let holder: Holder | null = null;
+  return async () => {
+    const [row] = await db.$queryRaw<[{ oldest: string | null }]>`
+      SELECT nullif(pg_snapshot_xmin(s), pg_snapshot_xmax(s))::text AS oldest FROM pg_current_snapshot() s`;
+    const at = now();
+    holder = trackHolder(holder, row.oldest, at);
+    return holder === null ? 0 : (at - holder.since) / 1000;
+  };
+}
 
 /**
  * SQL for the longest time in seconds for which a connected instance has sent and claimed nothing although a message of it

@@ -30,7 +30,7 @@ export class WorkerMetrics {
   readonly #now: () => number;
 
   constructor(
-    { inFlight, backlog, databaseBytes, fullAccounts }: Observed,
+    { inFlight, backlog, databaseBytes, eventsHeld, fullAccounts }: Observed,
     now: () => number = () => performance.now(),
   ) {
     this.#now = now;
@@ -41,6 +41,8 @@ export class WorkerMetrics {
     usageGauge(this.registry, fullAccounts);
     const bytes = async () => (await databaseBytes()) ?? Number.NaN;
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
+    const held = async () => (await eventsHeld()) ?? Number.NaN;
+    observedGauge(this.registry, WORKER_METRICS.eventsHeld, held);
   }
 
   recordAttempt({ result, latencyMs }: AttemptResult): void {

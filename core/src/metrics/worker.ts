@@ -100,6 +100,10 @@ export const WORKER_METRICS = {
     'gwk_partitions_expired',
     'Daily partitions of messages, events and webhook deliveries that should have been dropped, summed over all tables.',
   ),
+  eventsHeld: gauge(
+    'gwk_events_held_seconds',
+    'Time for which this worker has seen the oldest writing transaction of the Postgres server, of any database. Event streams and `GET /v1/events?after=` show nothing newer until it ends. 0: none.',
+  ),
   clientVersions: gauge(
     'gwk_client_version_info',
     '1 for the client version of each kind: bundled (of this worker), served (by the network), pinned. The metric of engines shows the versions in use.',

@@ -162,6 +162,28 @@ export const STORES: AlertCase[] = [
     ...quiet,
   },
   {
+    name: 'a transaction stays open for four minutes, and one worker has restarted since',
+    alert: 'GwkEventsHeldBack',
+    series: {
+      'gwk_events_held_seconds{pod="w1"}': '0+60x4',
+      'gwk_events_held_seconds{pod="w2"}': '0 60 0 60 120',
+    },
+    at: '4m',
+    fires: [
+      {
+        description:
+          'One writing transaction has been open on the Postgres server for 4m 0s. Event streams and GET /v1/events?after= show nothing newer until it ends. Webhooks are not affected.',
+      },
+    ],
+  },
+  {
+    name: 'short transactions hold events for moments',
+    alert: 'GwkEventsHeldBack',
+    series: { 'gwk_events_held_seconds{pod="w1"}': '0 20 0 110 0 30 0 10 0' },
+    at: '8m',
+    ...quiet,
+  },
+  {
     name: 'contents are an hour overdue between two job runs',
     alert: 'GwkRetentionOverdue',
     series: { 'gwk_retention_overdue_seconds{pod="w1"}': '0+60x60 0x30' },
