@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { ApiError, Gwk, OPERATIONS, WebhookVerificationError } from '@gwk/client';
 import ts from 'typescript';
+import { pickPort } from '../support/ports.js';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
@@ -16,6 +17,7 @@ import { openSharedStage, type SharedStage } from './shared-stage.js';
 const PAGE = join(ROOT, 'docs/sdk-typescript.md');
 const FRIEND = '5511987650077';
 const PHONE = '5511987650078';
+const READER = '5511987650079';
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -205,24 +207,100 @@ describe('the client for TypeScript', () => {
     }
   });
 
-  test.each(['Send a text', 'Wait until a message was read', 'Create an instance and check its health'])(
-    'runs the recipe %s',
-    (heading) => {
-      const setup = readRecipe('TypeScript client')
-        .replace('http://127.0.0.1:8080', stage.gateway.urls[0]!)
-        .replace('gwk_live_...', stage.customer.key.api_key)
-        .replace(/ins_\w+/, stage.instance.id);
-      const folder = mkdtempSync(join(ROOT, 'test/dist/recipe-'));
-      try {
-        const file = join(folder, 'recipe.ts');
-        writeFileSync(file, `${setup}${readRecipe(heading)}`);
-        const { status, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
-        expect([status, stderr]).toEqual([0, '']);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    },
-  );
+  /** Starts the program of a recipe, with these texts of it replaced. */
+  function startRecipe(heading: string, changes: Record<string, string> = {}, appended = '') {
+    const values = {
+      'http://127.0.0.1:8080': stage.gateway.urls[0]!,
+      'gwk_live_...': stage.customer.key.api_key,
+      ins_01a1fdffcd497322a512ec93f709f5f2: stage.instance.id,
+      '5511987654321': READER,
+      ...changes,
+    };
+    let program = `${readRecipe('TypeScript client')}${readRecipe(heading)}${appended}`;
+    for (const [text, value] of Object.entries(values)) program = program.replace(text, value);
+    const folder = mkdtempSync(join(ROOT, 'test/dist/recipe-'));
+    writeFileSync(join(folder, 'recipe.ts'), program);
+    writeFileSync(join(folder, 'invoice.pdf'), '%PDF-1.4\n%%EOF\n');
+    const child = spawn(process.execPath, ['recipe.ts'], { cwd: folder });
+    const running = { child, out: '', error: '', ended: once(child, 'close') };
+    child.stdout.on('data', (chunk: Buffer) => (running.out += String(chunk)));
+    child.stderr.on('data', (chunk: Buffer) => (running.error += String(chunk)));
+    void running.ended.then(() => rmSync(folder, { recursive: true }));
+    return running;
+  }
+
+  async function runRecipe(heading: string, changes?: Record<string, string>) {
+    const running = startRecipe(heading, changes);
+    const [code] = (await running.ended) as [number | null];
+    return [heading, code, running.error];
+  }
+
+  test('runs the recipes that end by themselves', async () => {
+    const { id } = await send('For a recipe');
+    const headings = [
+      'Send a text',
+      'Send a file from a path',
+      'Send once, also after a crash',
+      'Wait until a message was read',
+      'Page through messages',
+      'Create an instance and check its health',
+      'Handle a limit',
+      'Cancel a scheduled message',
+    ];
+    const changes = { msg_01a1fdffe09f7424a94d45b4b27c67d5: id };
+    const results = await Promise.all(headings.map((heading) => runRecipe(heading, changes)));
+    expect(results).toEqual(headings.map((heading) => [heading, 0, '']));
+    // Refuses further messages to the recipient.
+    expect(await runRecipe('Record an opt-out')).toEqual(['Record an opt-out', 0, '']);
+    await client.optOuts.delete(READER);
+    // An account has at most three sandboxes.
+    for await (const { id, name } of client.instances.list())
+      if (name === 'shop') await client.instances.delete(id);
+  });
+
+  test('runs the recipes that receive events', async () => {
+    const port = await pickPort();
+    const url = `http://127.0.0.1:${port}/webhooks`;
+    const endpoint = await client.webhookEndpoints.create({ url, event_types: ['message.received'] });
+    const listening = `app.listen(${port}, '127.0.0.1', () => console.log('listening'));\n`;
+    const changes = { 'whsec_...': endpoint.secret! };
+    const receiver = startRecipe('Receive webhooks with Express', changes, listening);
+    const follower = startRecipe('Follow events');
+    try {
+      await until(() => receiver.out.includes('listening'), { what: 'the receiver listens' });
+      // Events from before `follow` has begun do not count.
+      await until(
+        async () => {
+          await client.instances.simulateInbound(stage.instance.id, { from: FRIEND, text: 'Recipe' });
+          return [receiver, follower].every(({ out }) => out.includes('Recipe'));
+        },
+        { what: 'both print the text', giveUp: () => receiver.error + follower.error || undefined },
+      );
+      const forged = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1' },
+        body: '{}',
+      });
+      expect(forged.status).toBe(500);
+    } finally {
+      for (const { child } of [receiver, follower]) child.kill('SIGKILL');
+      await client.webhookEndpoints.delete(endpoint.id);
+    }
+  });
+
+  test('runs the recipe that pairs a phone', async () => {
+    const { id } = await client.instances.create({ name: 'sdk recipe', kind: 'sandbox' });
+    await until(async () => (await client.instances.get(id)).state === 'connected', { what: 'connected' });
+    await client.instances.logout(id);
+    const pairing = startRecipe('Pair a phone', { ins_01a1fdffcd497322a512ec93f709f5f2: id });
+    await until(() => pairing.out.includes('Show this as a QR code'), {
+      what: 'the code is shown',
+      giveUp: () => pairing.error || undefined,
+    });
+    await stage.network.phone(id, { kind: 'scan' });
+    const [code] = (await pairing.ended) as [number];
+    expect([code, pairing.error, pairing.out]).toEqual([0, '', expect.stringContaining('Linked 55')]);
+  });
 
   test('has called every operation of the document', () => {
     const all = Object.values(OPERATIONS).flatMap((group) =>
