@@ -134,7 +134,7 @@ async function generateGoClient(): Promise<string> {
   const tool = await buildOnce(OAPI_CODEGEN, (line) => process.stderr.write(`${line}\n`));
   const [generate] = readPageBlocks('sdk-go.md', 'sh');
   const module = readFileSync(join(SOURCES, 'go.mod'), 'utf8');
-  for (const [, path, version] of generate!.matchAll(/^go get .*?(github\S+?)(?:\/cmd\S+)?@(\S+)$/gm))
+  for (const [, path, version] of generate!.matchAll(/ (github\S+?)(?:\/cmd\S+)?@(\S+)/g))
     expect(module).toContain(`${path} ${version}`);
   writeFileSync(join(folder, 'go.mod'), module.replace(/^module .*$/m, 'module example.com/shop'));
   copyFileSync(join(SOURCES, 'go.sum'), join(folder, 'go.sum'));
@@ -156,6 +156,13 @@ withGo(
     expect(others).toEqual([]);
     writeFileSync(join(folder, 'send/main.go'), send!);
     writeFileSync(join(folder, 'receive/main.go'), receive!);
+    const modules = [...readPageBlocks('sdk-go.md', 'sh')[0]!.matchAll(/ (github\S+)@/g)].map(
+      ([, path]) => path!,
+    );
+    const imported = [...`${client}${send}${receive}`.matchAll(/"(github\.com\/[^"]+)"/g)].map(
+      ([, path]) => path!,
+    );
+    expect(imported.filter((path) => !modules.some((one) => path.startsWith(one)))).toEqual([]);
     runTool('go', ['build', '-trimpath', '-o', `${folder}/bin/`, './...'], { cwd: folder });
 
     const env = {
