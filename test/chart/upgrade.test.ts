@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { helm, CHART, withValues } from '../support/chart/render.js';
@@ -146,6 +146,31 @@ describeOnKubernetes(
         text: expect.stringContaining('formerName'),
       });
       expect(upgrade('--reset-then-reuse-values')).toMatchObject({ status: 0 });
+    });
+
+    test('to a minor version after the next is refused before it starts', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gwk-later-chart-'));
+      try {
+        cpSync(CHART, folder, { recursive: true });
+        const file = join(folder, 'Chart.yaml');
+        const chart = readFileSync(file, 'utf8');
+        const upgradeTo = (version: string) => {
+          writeFileSync(file, chart.replace(/^version: .*$/m, `version: ${version}`));
+          return withValues(TRIAL, (values) =>
+            helm(
+              ...['upgrade', RELEASE, folder, `--kubeconfig=${cluster().plane.kubeconfig}`],
+              ...[`--namespace=${namespace}`, `--values=${values}`, '--dry-run=server'],
+            ),
+          );
+        };
+        expect(upgradeTo('0.3.0')).toMatchObject({
+          status: 1,
+          text: expect.stringContaining('Upgrade to 0.2 first.'),
+        });
+        expect(upgradeTo('0.2.7')).toMatchObject({ status: 0 });
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     });
 
     test.each(ACCEPTED)('passes with %s', (_, values) => {
