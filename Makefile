@@ -98,7 +98,7 @@ test-all: $(INSTALLED) ## Run all checks and all tests
 	@exec node test/run.js all
 
 .PHONY: checks
-checks: lint imports format-check types openapi prose ## Run all static checks
+checks: lint imports format-check types openapi prose workflows ## Run all static checks
 
 .PHONY: lint
 lint: build ## Run oxlint: style, sizes, imports between workspaces
@@ -111,6 +111,10 @@ imports: $(INSTALLED) ## Check import layers and cycles
 .PHONY: openapi
 openapi: build ## Lint the OpenAPI document
 	@npm run --silent lint:openapi
+
+.PHONY: workflows
+workflows: $(INSTALLED) ## Check the workflows with actionlint (needs Go)
+	@npm run --silent lint:workflows
 
 .PHONY: prose
 prose: $(INSTALLED) ## Check words and sentences of comments, docs, chart and SQL (ARGS='docs api/src/http')

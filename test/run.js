@@ -20,6 +20,7 @@ const CHECKS = {
   format: 'format:check',
   openapi: 'lint:openapi',
   prose: 'prose',
+  workflows: 'lint:workflows',
 };
 const SLOW_TIERS = Object.keys(TIERS).filter((name) => !DEFAULT_TIERS.includes(name));
 const GROUPS = {

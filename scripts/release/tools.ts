@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureHelm } from '@gwk/test/support/chart/helm-binary';
+import { buildOnce, goVersion, type GoModule } from '@gwk/test/support/kubernetes/go-modules';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+const describeTool = (name: string, version: string, path: string): GoModule => ({
+  name,
+  place: name,
+  sources: join(ROOT, 'scripts/release/go'),
+  files: [],
+  version,
+  builds: [{ args: ['-ldflags=-s -w'], output: name, packages: [path] }],
+});
+
+const ACTIONLINT = describeTool('actionlint', 'v1.7.12', 'github.com/rhysd/actionlint/cmd/actionlint');
+const CRANE = describeTool('crane', 'v0.22.1', 'github.com/google/go-containerregistry/cmd/crane');
+const COSIGN = describeTool('cosign', 'v3.1.3', 'github.com/sigstore/cosign/v3/cmd/cosign');
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** actionlint, built once into the user's cache. Null without Go. */
+export async function findActionlint(): Promise<string | null> {
+  return goVersion() === null ? null : join(await buildOnce(ACTIONLINT, say), 'actionlint');
+}
+
+/** Puts cosign, crane and Helm on the path of this process. They are built once into the user's cache. */
+export async function prepareTools(): Promise<void> {
+  const found = await ensureHelm(say);
+  if ('missing' in found) throw new Error(found.missing);
+  const folders = [dirname(found.helm), await buildOnce(CRANE, say), await buildOnce(COSIGN, say)];
+  process.env['PATH'] = [...folders, process.env['PATH']].join(delimiter);
+}
+
+/** Runs a program and returns its output. Its messages appear in the error only. */
+export function run(
+  command: string,
+  args: string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+) {
+  return execFileSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 28, stdio: 'pipe', ...options });
+}
