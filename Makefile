@@ -43,7 +43,6 @@ clean: ## Delete compiled and generated files
 
 ##@ Ship
 PROGRAMS := api worker decoder operator engine
-WORKSPACES := api decoder operator engine-pod
 DOCKER ?= docker
 REGISTRY ?= docker.io/library
 TAG ?= 0.1.0
@@ -65,20 +64,54 @@ cli: build ## Build gwk for people without the source tree: an npm package and e
 sdk-python: build ## Build the Python client into sdk/python/dist (needs Python 3.10)
 	@exec node sdk/python/build.js
 
-.PHONY: sbom
-sbom: $(INSTALLED) ## Write the SBOMs of the programs' packages to .images and, with syft, of the images (CycloneDX)
-	@mkdir -p .images
-	@set -e; for workspace in $(WORKSPACES); do \
-	  npm sbom --sbom-format=cyclonedx --omit=dev -w core -w $$workspace >.images/$$workspace.cdx.json; \
-	done
-	@set -e; for program in $(PROGRAMS); do \
-	  command -v syft >/dev/null || { echo 'sbom: packages only, because syft is not installed'; break; }; \
-	  syft $(REGISTRY)/gwk-$$program:$(TAG) -o cyclonedx-json=.images/gwk-$$program.cdx.json; \
-	done
-
 .PHONY: krew
 krew: $(INSTALLED) ## Print the krew manifest of an archive with kubectl-gwk (ARCHIVE=file URL=address PLATFORM=linux/amd64)
 	@exec node scripts/krew.js '$(ARCHIVE)' '$(URL)' $(PLATFORM)
+
+##@ Release
+RELEASE := node --import ./test/support/typescript.js scripts/release
+VERSION ?= $(TAG)
+PLATFORM ?= amd64
+FILES = .images/release/$(VERSION)
+
+.PHONY: release-dry-run
+release-dry-run: build ## Make, sign and verify a release in a registry on this machine (VERSION=0.1.0; needs Go)
+	@exec $(RELEASE)/dry-run.ts $(VERSION)
+
+.PHONY: release-promises
+release-promises: build ## Keep the interfaces of this version in compatibility/, for the check of the next versions
+	@exec $(RELEASE)/release.ts promises $(VERSION)
+
+.PHONY: release-login
+release-login:
+	@printenv REGISTRY_TOKEN | $(DOCKER) login $(firstword $(subst /, ,$(REGISTRY))) --username release --password-stdin
+
+.PHONY: release-images
+release-images: ## Build the images of one architecture and push them (VERSION=0.1.0 PLATFORM=amd64 REGISTRY=ghcr.io/gwk-dev)
+	@$(MAKE) images TAG=$(VERSION)
+	@set -e; for program in $(PROGRAMS); do \
+	  $(DOCKER) tag $(REGISTRY)/gwk-$$program:$(VERSION) $(REGISTRY)/gwk-$$program:$(VERSION)-$(PLATFORM); \
+	  $(DOCKER) push $(REGISTRY)/gwk-$$program:$(VERSION)-$(PLATFORM); \
+	done
+
+.PHONY: release-publish
+release-publish: build ## Sign the pushed images, publish the chart and write the files of the release to .images/release
+	@exec $(RELEASE)/release.ts publish $(VERSION) $(REGISTRY)
+
+.PHONY: release-verify
+release-verify: build ## Run the commands of docs/verify.md against a published release
+	@exec $(RELEASE)/release.ts verify $(VERSION) $(REGISTRY)
+
+.PHONY: release-page
+release-page: ## Create the release on GitHub, with its part of CHANGELOG.md and its files
+	@awk '/^## \[/ { on = index($$0, "[$(VERSION)]") } on' CHANGELOG.md >.images/release/notes.md
+	@gh release create v$(VERSION) --verify-tag --title $(VERSION) --notes-file .images/release/notes.md $(FILES)/*
+
+.PHONY: release-npm
+release-npm: ## Publish the npm packages of the release with their provenance
+	@set -e; for package in $(FILES)/gwk-cli-$(VERSION).tgz $(FILES)/gwk-client-$(VERSION).tgz; do \
+	  npm publish --access public --provenance $$package; \
+	done
 
 ##@ Check
 .PHONY: test
@@ -124,9 +157,12 @@ prose: $(INSTALLED) ## Check words and sentences of comments, docs, chart and SQ
 licences: ## Write the licences of the packages to THIRD-PARTY.md
 	@exec node scripts/licences.js
 
-.PHONY: audit
-audit: ## List known vulnerabilities of the packages and, with trivy or grype, of the images (make images)
+.PHONY: audit-packages
+audit-packages: ## List known vulnerabilities of the packages
 	@npm audit
+
+.PHONY: audit
+audit: audit-packages ## Also scan the images (make images) with trivy or grype
 	@set -e; for program in $(PROGRAMS); do \
 	  image=$(REGISTRY)/gwk-$$program:$(TAG); \
 	  if command -v trivy >/dev/null; then trivy image --severity HIGH,CRITICAL --exit-code 1 $$image; \

@@ -29,7 +29,7 @@ const STATED = {
 };
 
 /** The licence of a package from STATED or its package.json, or null. */
-const findLicence = ({ name, license }) =>
+export const findLicence = ({ name, license }) =>
   STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
 
 /**
@@ -121,8 +121,8 @@ export function page(packages) {
   return `# Third-party packages
 
 Generated from package-lock.json by \`make licences\`; do not edit. The table lists all run-time packages of gwk, for every
-platform. It omits development tools and tests. [NOTICE](NOTICE) explains the licences of the images. \`make sbom\` lists the
-contents of each image with hashes.
+platform. It omits development tools and tests. [NOTICE](NOTICE) explains the licences of the images. The SBOM
+of each image ([docs/verify.md](docs/verify.md)) lists its contents with hashes.
 
 Single decisions:
 

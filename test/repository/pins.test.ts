@@ -30,6 +30,17 @@ test.each(readdirSync(join(ROOT, WORKFLOWS)))('%s names each action by its commi
   expect(findMovableActions(workflow)).toEqual([]);
 });
 
+test('each command of the release and of the security checks is a make target', () => {
+  for (const name of ['release', 'security']) {
+    const { jobs } = parse(read(`${WORKFLOWS}/${name}.yml`)) as {
+      jobs: Record<string, { steps: { run?: string }[] }>;
+    };
+    const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    expect(commands.length).toBeGreaterThan(0);
+    for (const command of commands) expect(command).toMatch(/^make [a-z-]+( [A-Z]+=\S+)*$/);
+  }
+});
+
 test.each(['Dockerfile', '.devcontainer/Dockerfile'])('%s names each base image by its digest', (path) => {
   expect(findMovableImages(read(path))).toEqual([]);
 });

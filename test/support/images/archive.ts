@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ImageConfig } from './dockerfile.js';
 import { run } from './folders.js';
 
-/** Makes OCI archives from folders with tar only. */
+/** Makes OCI image layouts and archives from folders with tar only. */
 
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 const TYPES = 'application/vnd.oci.image';
@@ -22,7 +22,7 @@ export async function makeLayer(folder: string, file: string): Promise<Layer> {
   return { file, size: statSync(file).size, digest: `sha256:${await readDigest(file)}` };
 }
 
-interface Archive {
+export interface Archive {
   name: string;
   version: string;
   config: Partial<ImageConfig>;
@@ -30,9 +30,16 @@ interface Archive {
 }
 
 /** @param target file */
-export function makeArchive({ name, version, config, layers }: Archive, target: string): void {
+export function makeArchive(archive: Archive, target: string): void {
   const folder = `${target}.parts`;
   rmSync(folder, { recursive: true, force: true });
+  makeLayout(archive, folder);
+  run('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '-C', folder, '-cf', target, '.']);
+  rmSync(folder, { recursive: true });
+}
+
+/** Writes an OCI image layout. @param folder that does not exist yet */
+export function makeLayout({ name, version, config, layers }: Archive, folder: string): void {
   mkdirSync(join(folder, 'blobs/sha256'), { recursive: true });
   const put = (content: object) => {
     const bytes = Buffer.from(JSON.stringify(content));
@@ -61,8 +68,6 @@ export function makeArchive({ name, version, config, layers }: Archive, target: 
   };
   writeFileSync(join(folder, 'index.json'), JSON.stringify(index));
   writeFileSync(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-  run('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '-C', folder, '-cf', target, '.']);
-  rmSync(folder, { recursive: true });
 }
 
 async function readDigest(file: string): Promise<string> {

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { ROOT, run } from './tools.ts';
+
+/** The files of a release. The same commit gives the same bytes. */
+
+export interface Release {
+  version: string;
+  /** Registry with a path, without a scheme. */
+  registry: string;
+  /** Digests of the images by program. */
+  images: Record<string, string>;
+}
+
+/** Files with another version. */
+function findOtherVersions(version: string): string[] {
+  const manifests = [...globSync('{package.json,*/package.json,sdk/*/package.json}', { cwd: ROOT })];
+  const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+  const places: [string, string | undefined][] = manifests.map((file) => [
+    file,
+    (JSON.parse(read(file)) as { version: string }).version,
+  ]);
+  const find = (file: string, pattern: RegExp) => places.push([file, pattern.exec(read(file))?.[1]]);
+  find('charts/gwk/Chart.yaml', /^version: (.*)$/m);
+  find('charts/gwk/Chart.yaml', /^appVersion: (.*)$/m);
+  find('extension/manifest.json', /"version": "(.*)"/);
+  find('cli/src/version.ts', /'(\d+\.\d+\.\d+[^']*)'/);
+  find('sdk/python/pyproject.toml', /^version = "(.*)"$/m);
+  find('Makefile', /^TAG \?= (.*)$/m);
+  return places
+    .filter(([, found]) => found !== version)
+    .map(([file, found]) => `${file}: ${found ?? 'no version'}`);
+}
+
+/** Ends the process if a file has another version. */
+export function demandVersion(version: string): void {
+  const others = findOtherVersions(version);
+  if (others.length === 0) return;
+  process.stderr.write(`release: VERSION=${version} is not the version of\n  ${others.join('\n  ')}\n`);
+  process.exit(2);
+}
+
+/** The time of the commit, in seconds. Archives contain no other time. */
+const readEpoch = (): number => Number(run('git', ['log', '-1', '--format=%ct'], { cwd: ROOT }));
+
+/** Packs a folder as a compressed archive that depends on names, modes and bytes alone. */
+function pack(folder: string, name: string, target: string): void {
+  const epoch = readEpoch();
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
+  const tar = ['--sort=name', `--mtime=@${epoch}`, ...owner, '--format=ustar', '-C', folder, '-c', name];
+  const bytes = execFileSync('tar', tar, { maxBuffer: 2 ** 30 });
+  writeFileSync(target, execFileSync('gzip', ['-9n'], { input: bytes, maxBuffer: 2 ** 30 }));
+  // Helm takes the time of the file for the time of the chart in the registry.
+  utimesSync(target, epoch, epoch);
+}
+
+/** The chart with the addresses and digests of its images. */
+export function packChart({ version, registry, images }: Release, output: string): string {
+  const work = mkdtempSync(join(tmpdir(), 'gwk-chart-'));
+  const target = join(output, `gwk-${version}.tgz`);
+  const digests = Object.entries(images);
+  const edit = (file: string, change: (text: string) => string) =>
+    writeFileSync(join(work, 'gwk', file), change(readFileSync(join(work, 'gwk', file), 'utf8')));
+  try {
+    cpSync(join(ROOT, 'charts/gwk'), join(work, 'gwk'), { recursive: true });
+    edit('values.yaml', (text) =>
+      text
+        .replace("\n  registry: ''\n", `\n  registry: ${registry}\n`)
+        .replace(
+          '\n  digests: {}\n',
+          `\n  digests:${digests.map(([name, digest]) => `\n    ${name}: ${digest}`).join('')}\n`,
+        ),
+    );
+    // Artifact Hub lists and scans them. The annotations end the file.
+    const listed = digests.map(([name, digest]) => {
+      const image = `${registry}/gwk-${name}:${version}@${digest}`;
+      return `    - name: gwk-${name}\n      image: ${image}\n`;
+    });
+    edit('Chart.yaml', (text) => `${text}  artifacthub.io/images: |\n${listed.join('')}`);
+    pack(work, 'gwk', target);
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+  return target;
+}
+
+/** The clients: npm packages, the Python wheel and the command line. */
+export function packClients(version: string, output: string): void {
+  mkdirSync(output, { recursive: true });
+  const env = { ...process.env, SOURCE_DATE_EPOCH: String(readEpoch()) };
+  run(process.execPath, ['cli/build.js', 'executable'], { cwd: ROOT, env });
+  for (const folder of ['sdk/typescript', 'cli/dist/package'])
+    run('npm', ['pack', '--silent', `./${folder}`, '--pack-destination', output], { cwd: ROOT, env });
+  rmSync(join(ROOT, 'sdk/python/dist'), { recursive: true, force: true });
+  run(process.execPath, ['sdk/python/build.js'], { cwd: ROOT, env });
+  for (const wheel of globSync('sdk/python/dist/*.whl', { cwd: ROOT }))
+    copyFileSync(join(ROOT, wheel), join(output, basename(wheel)));
+  for (const [name, node] of Object.entries({ amd64: 'x64', arm64: 'arm64' }))
+    packCommand(
+      join(ROOT, `cli/dist/gwk-linux-${node}`),
+      join(output, `gwk-${version}-linux-${name}.tar.gz`),
+    );
+}
+
+/** The command line under both of its names: krew wants `kubectl-gwk`. */
+function packCommand(program: string, target: string): void {
+  if (!existsSync(program)) return;
+  const work = mkdtempSync(join(tmpdir(), 'gwk-command-'));
+  try {
+    copyFileSync(program, join(work, 'kubectl-gwk'));
+    copyFileSync(join(ROOT, 'LICENSE'), join(work, 'LICENSE'));
+    pack(work, '.', target);
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
+
+/** SHA256SUMS of the files in a folder. */
+export function writeSums(folder: string): void {
+  const files = readdirSync(folder).filter((file) => !file.startsWith('SHA256SUMS'));
+  const sum = (file: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, file)))
+      .digest('hex');
+  const lines = files.sort().map((file) => `${sum(file)}  ${file}\n`);
+  writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''));
+}
