@@ -80,14 +80,8 @@ function listTamperings({ release, chart, context, registry }: Rehearsal): Tampe
       what: 'the image behind its tag',
       section: 'Images',
       change() {
-        run('crane', [
-          'mutate',
-          `${engine}@${release.images['engine']}`,
-          '--annotation',
-          'a=b',
-          '--tag',
-          `${engine}:${version}`,
-        ]);
+        const other = `${engine}:${version}-${PLATFORM}`;
+        run('crane', ['mutate', other, '--annotation', 'a=b', '--tag', `${engine}:${version}`]);
         return () => run('crane', ['tag', `${engine}@${release.images['engine']}`, version]);
       },
     },
@@ -136,7 +130,12 @@ function demandRefusals(rehearsal: Rehearsal, folder: string): void {
 async function rehearse(work: string): Promise<void> {
   const registry = await startRegistry(join(work, 'registry'));
   try {
-    const release: Release = { version, registry: `${registry.host}/gwk`, images: {} };
+    const release: Release = {
+      version,
+      registry: `${registry.host}/gwk`,
+      home: 'ghcr.io/gwk-dev',
+      images: {},
+    };
     await pushImages(release.registry, PROGRAMS, `${version}-${PLATFORM}`, version);
     say(`pushed ${PROGRAMS.length} images for ${PLATFORM} to ${registry.host}`);
     run('cosign', ['generate-key-pair'], { cwd: work, env: { ...process.env, COSIGN_PASSWORD: '' } });

@@ -10,8 +10,10 @@ import { ROOT, run } from './tools.ts';
 
 export interface Release {
   version: string;
-  /** Registry with a path, without a scheme. */
+  /** Registry to publish to, with a path, without a scheme. */
   registry: string;
+  /** The registry that the chart names. A rehearsal publishes to another one. */
+  home: string;
   /** Digests of the images by program. */
   images: Record<string, string>;
 }
@@ -59,7 +61,7 @@ function pack(folder: string, name: string, target: string): void {
 }
 
 /** The chart with the addresses and digests of its images. */
-export function packChart({ version, registry, images }: Release, output: string): string {
+export function packChart({ version, home, images }: Release, output: string): string {
   const work = mkdtempSync(join(tmpdir(), 'gwk-chart-'));
   const target = join(output, `gwk-${version}.tgz`);
   const digests = Object.entries(images);
@@ -69,7 +71,7 @@ export function packChart({ version, registry, images }: Release, output: string
     cpSync(join(ROOT, 'charts/gwk'), join(work, 'gwk'), { recursive: true });
     edit('values.yaml', (text) =>
       text
-        .replace("\n  registry: ''\n", `\n  registry: ${registry}\n`)
+        .replace("\n  registry: ''\n", `\n  registry: ${home}\n`)
         .replace(
           '\n  digests: {}\n',
           `\n  digests:${digests.map(([name, digest]) => `\n    ${name}: ${digest}`).join('')}\n`,
@@ -77,7 +79,7 @@ export function packChart({ version, registry, images }: Release, output: string
     );
     // Artifact Hub lists and scans them. The annotations end the file.
     const listed = digests.map(([name, digest]) => {
-      const image = `${registry}/gwk-${name}:${version}@${digest}`;
+      const image = `${home}/gwk-${name}:${version}@${digest}`;
       return `    - name: gwk-${name}\n      image: ${image}\n`;
     });
     edit('Chart.yaml', (text) => `${text}  artifacthub.io/images: |\n${listed.join('')}`);

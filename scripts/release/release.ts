@@ -16,7 +16,11 @@ const output = join(folder, version);
 /** Subjects of the build provenance: the files, the images and the chart. */
 function publishAll(): void {
   rmSync(output, { recursive: true, force: true });
-  const subjects = publish({ version, registry, images: {} }, PLATFORMS, { output, sign: [], helm: [] });
+  const subjects = publish({ version, registry, home: registry, images: {} }, PLATFORMS, {
+    output,
+    sign: [],
+    helm: [],
+  });
   writeFileSync(join(folder, 'subjects'), subjects);
 }
 
