@@ -86,7 +86,7 @@ function listTamperings({ release, chart, context, registry }: Rehearsal): Tampe
       },
     },
     {
-      what: 'a byte of the chart behind its tag',
+      what: 'the chart behind its tag',
       section: 'Chart',
       change() {
         const changed = mkdtempSync(join(tmpdir(), 'gwk-changed-'));
