@@ -8,7 +8,7 @@ const API_LAYERS = [
   ['engines', 'webhooks', 'probes', 'people'],
   ['live', 'media'],
   ['messages'],
-  ['contacts', 'instances'],
+  ['contacts', 'conversations', 'instances'],
   ['message-status', 'alerts', 'client-version'],
   ['events', 'engine-commands', 'openapi'],
   ['http'],

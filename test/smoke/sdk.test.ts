@@ -128,6 +128,13 @@ describe('the client for TypeScript', () => {
     await codeOf(client.instances.getGroup(id, groups.data[0]?.jid ?? '120363041234567890@g.us'));
     const inbound = await client.instances.simulateInbound(id, { from: FRIEND, text: 'Hello' });
     await client.instances.markRead(id, FRIEND, { wa_message_ids: [inbound.wa_message_id!] });
+    const conversations = await client.conversations.list({ instance_id: id });
+    const found = conversations.data.find(({ contact }) => contact?.phone === FRIEND)!;
+    expect(found).toMatchObject({ kind: 'contact', unread_count: 0 });
+    const messages = await client.messages.list({ conversation: found.id });
+    expect(messages.data.map((message) => message.to)).toContain(FRIEND);
+    const contacts = await client.contacts.list({ search: FRIEND });
+    expect(contacts.data.map(({ phone }) => phone)).toContain(FRIEND);
     await client.instances.setPresence(id, FRIEND, { state: 'typing' });
     await expect(client.status.getInteractive()).resolves.toHaveProperty('formats');
   });

@@ -18,6 +18,25 @@ export async function findInstance(
 }
 
 /**
+ * Finds the conversation that a list shows; null: the filter is absent.
+ * @param given the filter `conversation`
+ * @throws Problem `not-found`
+ */
+export async function filterConversation(
+  db: Pick<Prisma.TransactionClient, 'conversation'>,
+  caller: Caller,
+  given: string | undefined,
+): Promise<string | null> {
+  if (given === undefined) return null;
+  const id = fromPublicId('conversation', given);
+  const row =
+    id === null ? null : await db.conversation.findUnique({ where: { id }, include: { instance: true } });
+  if (!row || row.instance.accountId !== caller.accountId || !maySee(caller, row.instanceId))
+    throw new Problem('not-found');
+  return row.id;
+}
+
+/**
  * Finds the instances that a list shows; null: all of the account. A deleted instance still has messages and events.
  * @param given the filter `instance_id`
  * @throws Problem `not-found`

@@ -49,6 +49,8 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['GET', `${E}/deliveries`, 'webhooks:read', 200],
   ['POST', `${E}/retry-failed`, 'webhooks:write', 200],
   ['POST', '/v1/webhook-deliveries/{delivery_id}/retry', 'webhooks:write', 202],
+  ['GET', '/v1/conversations', 'messages:read', 200],
+  ['GET', '/v1/contacts', 'messages:read', 200],
   ['GET', '/v1/events', 'events:read', 200],
   ['GET', '/v1/events/stream', 'events:read', 200],
   ['GET', '/v1/events/{event_id}', 'events:read', 200],

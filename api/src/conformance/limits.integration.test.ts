@@ -78,10 +78,12 @@ const lengths = (name: string, least: number, most: number, use: (text: string) 
 
 const digits = (length: number) => '5511987654321987'.slice(0, length);
 
+const LISTS = ['/v1/conversations', '/v1/contacts'];
+
 const LIMITS: { row: string; bounds: Bound[] }[] = [
   {
     row: 'page size `limit`: 1 to 200',
-    bounds: ['/v1/instances', '/v1/messages', '/v1/events', '/v1/opt-outs'].map((path) =>
+    bounds: [...LISTS, '/v1/instances', '/v1/messages', '/v1/events', '/v1/opt-outs'].map((path) =>
       bound(
         path,
         [() => call('GET', `${path}?limit=1`), () => call('GET', `${path}?limit=200`)],
@@ -203,6 +205,16 @@ const LIMITS: { row: string; bounds: Bound[] }[] = [
         'invalid-policy',
       ),
     ],
+  },
+  {
+    row: '`search` in lists: 1 to 100 characters',
+    bounds: LISTS.map((path) =>
+      bound(
+        `GET ${path}`,
+        [1, 100].map((length) => () => call('GET', `${path}?search=${'a'.repeat(length)}`)),
+        [0, 101].map((length) => () => call('GET', `${path}?search=${'a'.repeat(length)}`)),
+      ),
+    ),
   },
   {
     row: 'opt-out filter `phone`: up to 15 characters',

@@ -33,7 +33,8 @@ BEGIN
     timer_s = CASE WHEN g.timer_set_at > k.timer_set_at OR k.timer_set_at IS NULL THEN g.timer_s ELSE k.timer_s END,
     timer_set_at = GREATEST(k.timer_set_at, g.timer_set_at),
     lid = CASE WHEN k.lid IS NULL THEN g.lid ELSE k.lid END, phone = CASE WHEN k.lid IS NULL THEN g.phone ELSE k.phone END,
-    username = COALESCE(k.username, g.username)
+    username = COALESCE(k.username, g.username), started_at = LEAST(k.started_at, g.started_at),
+    last_message_id = GREATEST(k.last_message_id, g.last_message_id), unread = k.unread + g.unread
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target_id, source_id)
@@ -42,6 +43,7 @@ BEGIN
   WHERE k.id = target_id AND g.id = source_id;
 
   UPDATE messages m SET conversation_id = target_id WHERE m.conversation_id = source_id;
+  UPDATE events e SET conversation_id = target_id WHERE e.conversation_id = source_id;
   -- Reads partitions, so it comes after `messages`: the lock order of a partition drop.
   UPDATE conversations k SET days = gwk_merge_days(k.days, g.days)
   FROM conversations g WHERE k.id = target_id AND g.id = source_id;

@@ -20,8 +20,9 @@ BEGIN
     RETURN;
   END IF;
 
-  INSERT INTO conversations (id, instance_id, group_id, days, last_seq)
-  SELECT new_id, instance, 'moving ' || new_id, v.days, v.last_seq FROM conversations v WHERE v.id = source_id;
+  INSERT INTO conversations (id, instance_id, group_id, days, last_seq, last_message_id)
+  SELECT new_id, instance, 'moving ' || new_id, v.days, v.last_seq, (SELECT s.highest FROM gwk_id_range(moved) AS s)
+  FROM conversations v WHERE v.id = source_id;
   UPDATE outbox o SET conversation_id = new_id, head = false WHERE o.message_id = ANY (moved);
   UPDATE outbox o SET head = true, head_since = COALESCE(o.head_since, now())
   FROM (
@@ -34,6 +35,10 @@ BEGIN
   -- Cached facts of these messages are stale.
   UPDATE messages m SET conversation_id = new_id, version = m.version + 1
   WHERE m.id = ANY (moved) AND m.id BETWEEN lowest AND highest;
+  UPDATE conversations v SET last_message_id = (
+    SELECT m.id FROM gwk_messages_of_conversation(
+      source_id, NULL, NULL, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 1) AS m)
+  WHERE v.id = source_id AND v.last_message_id = ANY (moved);
 
   target_id := (SELECT v.id FROM conversations v WHERE v.instance_id = instance AND v.contact_id = target_contact);
   IF target_id IS NULL THEN

@@ -33,7 +33,7 @@ export interface EventsAfter {
   hasMore: boolean;
 }
 
-export type StoredEvent = Omit<Event, 'accountId' | 'position'> & { position: number };
+export type StoredEvent = Omit<Event, 'accountId' | 'position' | 'conversationId'> & { position: number };
 
 const LOWEST_ID = lowestUuidAt(0);
 const OLDEST: Place = { position: 0, id: LOWEST_ID, since: 0 };

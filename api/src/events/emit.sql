@@ -1,6 +1,6 @@
 -- Writes events, and a pending delivery for every endpoint that subscribes to them. It runs in the transaction of the
 -- change that the events report, so an event exists if and only if its change does.
--- items: {message_id, subject, id, account_id, instance_id, type, by_default, at, data (base64)}
+-- items: {message_id, subject, conversation_id, id, account_id, instance_id, type, by_default, at, data (base64)}
 -- (api/src/events/emit.ts). subject: the message that the event is about.
 -- by_default: endpoints without event types receive this type.
 -- changed: the messages whose events are written. Items without a message are always written.
@@ -11,12 +11,12 @@ AS $$
 BEGIN
   WITH emitted AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(items) AS e(
-      message_id uuid, subject uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean,
+      message_id uuid, subject uuid, conversation_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean,
       at timestamptz, data text)
     WHERE e.message_id IS NULL OR e.message_id = ANY (changed)
   ), stored AS (
-    INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
-    SELECT id, account_id, instance_id, type, at, decode(data, 'base64') FROM emitted
+    INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed, conversation_id)
+    SELECT id, account_id, instance_id, type, at, decode(data, 'base64'), conversation_id FROM emitted
   ), matching AS (
     SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.id AS event_id, e.instance_id,
       e.subject, e.type

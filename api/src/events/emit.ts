@@ -14,6 +14,8 @@ export interface EventDraft {
   instanceId: string | null;
   type: EventType;
   data: Record<string, unknown>;
+  /** The conversation of the message that the event is about. */
+  conversationId?: string | null;
 }
 
 const COLUMN = 'events.data_sealed';
@@ -23,10 +25,11 @@ const COLUMN = 'events.data_sealed';
  * @param messageId for statements that themselves decide whether a message changes (gwk_update_messages, gwk_receive)
  */
 export function eventItem(sealer: Sealer, messageId: string | null, draft: EventDraft) {
-  const { id = newUuid(), accountId, instanceId, type, data } = draft;
+  const { id = newUuid(), accountId, instanceId, type, data, conversationId = null } = draft;
   return {
     message_id: messageId,
     subject: readSubject(data),
+    conversation_id: conversationId,
     id,
     account_id: accountId,
     instance_id: instanceId,
@@ -127,14 +130,16 @@ export interface MessageSubject {
   messageId: string | null;
   waMessageId: string | null;
   chat: EventChat;
+  conversationId?: string;
 }
 
 /** @param row a message with the names of its conversation */
 export function toMessageSubject(
-  row: Pick<Message, 'id' | 'accountId' | 'instanceId' | 'waMessageId'> & Parameters<typeof buildChat>[0],
+  row: Pick<Message, 'id' | 'accountId' | 'instanceId' | 'waMessageId' | 'conversationId'> &
+    Parameters<typeof buildChat>[0],
 ): MessageSubject {
-  const { id: messageId, accountId, instanceId, waMessageId } = row;
-  return { accountId, instanceId, messageId, waMessageId, chat: buildChat(row) };
+  const { id: messageId, accountId, instanceId, waMessageId, conversationId } = row;
+  return { accountId, instanceId, messageId, waMessageId, conversationId, chat: buildChat(row) };
 }
 
 /** Author of an edit, deletion or reaction: the instance's own account (API or device) or the contact. */
@@ -153,7 +158,7 @@ export function messageEvent<T extends MessageEventType>(
   at: Date,
   more: MessageEventData<T>,
 ): EventDraft {
-  const { accountId, instanceId } = message;
+  const { accountId, instanceId, conversationId = null } = message;
   const data = {
     instance_id: toPublicId('instance', instanceId),
     ...(message.messageId !== null && { message_id: toPublicId('message', message.messageId) }),
@@ -162,7 +167,7 @@ export function messageEvent<T extends MessageEventType>(
     timestamp: at.toISOString(),
     ...more,
   };
-  return { accountId, instanceId, type, data };
+  return { accountId, instanceId, type, data, conversationId };
 }
 
 export interface InstanceSubject {

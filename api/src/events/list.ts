@@ -11,7 +11,7 @@ import {
 } from '../database/keyset-pages.js';
 import { selectFields } from '../database/model-columns.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
-import { filterInstances } from '../accounts/find-instance.js';
+import { filterConversation, filterInstances } from '../accounts/find-instance.js';
 
 type EventFilters = Omit<z.output<typeof EventListQuery>, 'limit' | 'cursor'>;
 
@@ -31,18 +31,21 @@ export const isFullPage = (rows: readonly Event[]): boolean =>
 export async function listEvents(
   db: Database,
   caller: Caller,
-  { type, instance_id, since }: EventFilters,
+  { type, instance_id, conversation: given, since }: EventFilters,
   page: PageRange,
 ): Promise<Event[]> {
   const instances = await filterInstances(db, caller, instance_id);
-  const [name, given] = instances
-    ? ['gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type ?? null}`]
-    : ['gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type ?? null}`];
+  const conversation = await filterConversation(db, caller, given);
+  const [name, scope] = conversation
+    ? ['gwk_events_of_conversation', Prisma.sql`${conversation}::uuid, ${instances}::uuid[], ${type ?? null}`]
+    : instances
+      ? ['gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type ?? null}`]
+      : ['gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type ?? null}`];
   // Postgres knows the sizes without reading the data, so it never reads the data of rows that do not fit.
   const read = (range: IdRange, limit: number) => db.$queryRaw<Event[]>`
     SELECT ${COLUMNS} FROM (
       SELECT n.*, sum(octet_length(n.data_sealed)) OVER (ORDER BY n.id DESC) - octet_length(n.data_sealed) AS bytes_before
-      FROM ${callRange(name, given, range, limit)} AS n
+      FROM ${callRange(name, scope, range, limit)} AS n
     ) AS m WHERE m.bytes_before < ${MAX_PAGE_BYTES} ORDER BY m.id DESC`;
   return pageNewest({ ...page, from: lowestIdSince(since) }, read, { isFull: isFullPage });
 }

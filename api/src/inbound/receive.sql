@@ -145,16 +145,19 @@ BEGIN
 
   UPDATE conversations v
   SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
-    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
+    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END,
+    last_message_id = GREATEST(v.last_message_id, w.newest::uuid), unread = v.unread + w.received
   FROM (
     SELECT i.conversation_id, max(i.at) FILTER (WHERE i.wrote) AS at,
+      max(i.message_id::text) FILTER (WHERE i.has_row) AS newest,
+      count(*) FILTER (WHERE i.has_row AND NOT i.from_me)::integer AS received,
       coalesce(array_agg(DISTINCT gwk_id_day(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
     FROM jsonb_to_recordset(items)
-      AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, message_id uuid)
+      AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, from_me boolean, message_id uuid)
     WHERE i.message_id = ANY (inserted)
     GROUP BY i.conversation_id
   ) AS w
-  WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
+  WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR w.newest IS NOT NULL);
 
   IF items @? '$[*].timer_set_at' THEN
     -- Settings of the same second count in the order of arrival.

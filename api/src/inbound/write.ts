@@ -45,10 +45,11 @@ export async function write(
     ...cardOf(sealer, entry.arrival),
   }));
   // Event ids follow the id of their message, whichever attempt writes them.
-  const events = entries.flatMap(({ arrival: { messageId }, meaning }) =>
-    meaning.events.map((draft, index) =>
-      eventItem(sealer, messageId, { ...draft, id: idAfter(messageId, index + 1) }),
-    ),
+  const events = entries.flatMap(({ arrival: { messageId }, meaning }, place) =>
+    meaning.events.map((draft, index) => {
+      const { conversation_id: conversationId } = rows[place]!;
+      return eventItem(sealer, messageId, { ...draft, conversationId, id: idAfter(messageId, index + 1) });
+    }),
   );
   const callers = entries.map(({ arrival: { instanceId, lease } }) => {
     return { instanceId, epoch: null, holder: null, ...lease };

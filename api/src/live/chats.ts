@@ -45,9 +45,8 @@ export async function markRead(
     await askEngine(services, row, 'read', { chat: address, messages });
   }
   if (conversation === null || known.length === 0) return;
-  await services.db.$executeRaw`
-    UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
-    WHERE id = ANY (${known.map(({ id }) => id)}::uuid[]) AND status = 'delivered'`;
+  await services.db.$queryRaw`
+    SELECT gwk_mark_read(${conversation.id}::uuid, ${known.map(({ id }) => id)}::uuid[])::text`;
 }
 
 export async function showPresence(

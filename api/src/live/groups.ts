@@ -4,6 +4,7 @@ import { parseRecipient } from '@gwk/core/ids/recipients';
 import { GroupDetailsOut, GroupMemberOut, GroupOut } from '@gwk/core/resources/group';
 import { z } from 'zod';
 import type { PageRange } from '../database/keyset-pages.js';
+import { storeSubjects } from '../conversations/subjects.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { readKnownMembers } from '../message-status/member-usernames.js';
@@ -46,6 +47,11 @@ export async function listGroups(
   await limitRequests(services, row);
   const reply = ListReply.parse(await askEngine(services, row, 'groups', { after, limit }));
   const rows = reply.items.map((group) => ({ id: group.jid, group }));
+  await storeSubjects(
+    services.db,
+    row.id,
+    reply.items.map(({ jid, subject }) => ({ id: jid, subject })),
+  );
   return { rows, isFull: reply.next !== null };
 }
 
@@ -67,7 +73,9 @@ export async function findGroup(services: Services, row: Instance, jid: string):
     const part = GroupReply.parse(reply.result);
     members.push(...part.members);
     after = part.next;
-    if (after === null) return { ...part.group, members: await nameMembers(services, row, members) };
+    if (after !== null) continue;
+    await storeSubjects(services.db, row.id, [{ id: jid, subject: part.group.subject }]);
+    return { ...part.group, members: await nameMembers(services, row, members) };
   } while (members.length <= MAX_MEMBERS);
   throw unavailable();
 }

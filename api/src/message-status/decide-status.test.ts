@@ -7,6 +7,7 @@ const NOW = at(50);
 const message = (given: Partial<ClaimedFacts>): ClaimedFacts => ({
   accountId: 'account',
   instanceId: '01890000-0000-7000-8000-000000000001',
+  conversationId: '01890000-0000-7000-8000-000000000003',
   id: '01890000-0000-7000-8000-000000000002',
   waMessageId: '3EB0',
   groupId: null,

@@ -22,6 +22,7 @@ export const FACT_FIELDS = [
   'id',
   'accountId',
   'instanceId',
+  'conversationId',
   'to',
   'waMessageId',
   'version',

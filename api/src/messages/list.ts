@@ -6,7 +6,7 @@ import { maySee, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findName } from '../contacts/contacts.js';
-import { filterInstances } from '../accounts/find-instance.js';
+import { filterConversation, filterInstances } from '../accounts/find-instance.js';
 import {
   lowestIdSince,
   queryRange,
@@ -69,7 +69,9 @@ async function readPage(
   const recipient = filters.to === undefined ? undefined : parseRecipient(filters.to);
   if (recipient === null) throw new Problem('invalid-phone');
   const instances = await filterInstances(db, caller, filters.instance_id);
-  const conversations = recipient ? await findConversations(db, accountId, instances, recipient) : null;
+  const conversation = await filterConversation(db, caller, filters.conversation);
+  const named = recipient ? await findConversations(db, accountId, instances, recipient) : null;
+  const conversations = await narrow(db, instances, named, conversation);
   if (conversations?.length === 0) return [];
   const page = { ...range, from: lowestIdSince(filters.since) };
   if (status === 'queued' || status === 'sending') {
@@ -130,6 +132,19 @@ const listQueuedIds = (
       AND (${before}::uuid IS NULL OR o.message_id < ${before}::uuid)
       AND (o.state = 'claimed' OR o.attempted_at IS NOT NULL) = ${status === 'sending'}
     ORDER BY o.message_id DESC LIMIT ${limit}::integer`;
+
+/** The conversations that all filters select; null: all. */
+async function narrow(
+  db: Database,
+  instances: string[] | null,
+  named: string[] | null,
+  conversation: string | null,
+): Promise<string[] | null> {
+  if (conversation === null) return named;
+  const where = { id: conversation, ...(instances && { instanceId: { in: instances } }) };
+  const isSelected = named === null || named.includes(conversation);
+  return isSelected && (await db.conversation.count({ where })) > 0 ? [conversation] : [];
+}
 
 /** Finds the conversations of a recipient by any of its names. */
 async function findConversations(

@@ -98,6 +98,8 @@ const INTERFACE = {
 
 const TAGS: Readonly<Record<string, string>> = {
   account: 'The account of the request.',
+  contacts: 'People who wrote or were written to.',
+  conversations: 'One instance and one contact or group.',
   events: 'What happened in the last 90 days.',
   handoffs: 'Sign-in links for portals.',
   instances: 'Numbers: create, pair, observe.',

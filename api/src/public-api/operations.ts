@@ -1,5 +1,6 @@
 import { availabilityOperations } from '../instances/availability/operations.js';
 import { optOutOperations } from '../contacts/operations.js';
+import { conversationOperations } from '../conversations/operations.js';
 import { eventOperations } from '../events/operations.js';
 import { inboundOperations } from '../inbound/operations.js';
 import { instanceOperations } from '../instances/operations.js';
@@ -54,6 +55,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...passkeyPairingOperations,
   ...liveOperations,
   ...inboundOperations,
+  ...conversationOperations,
   ...optOutOperations,
   ...eventOperations,
   ...webhookOperations,

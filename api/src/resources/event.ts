@@ -43,6 +43,7 @@ const MAX_WAIT_S = 30;
 
 export const EventListQuery = PageQuery.extend({
   ...FILTERS,
+  conversation: idText().optional().meta({ description: 'The events of its messages. Not with `after`.' }),
   since: dateTime().optional(),
   after: after.optional(),
   wait: z.coerce.number().int().min(0).max(MAX_WAIT_S).optional().meta({
@@ -51,6 +52,10 @@ export const EventListQuery = PageQuery.extend({
 })
   .refine(({ after: place, cursor }) => place === undefined || cursor === undefined, {
     path: ['cursor'],
+    message: 'not with `after`',
+  })
+  .refine(({ after: place, conversation }) => place === undefined || conversation === undefined, {
+    path: ['conversation'],
     message: 'not with `after`',
   })
   .refine(({ after: place, wait }) => place !== undefined || wait === undefined, {

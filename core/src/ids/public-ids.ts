@@ -7,6 +7,7 @@ export const ID_PREFIXES = {
   apiKey: 'key_',
   instance: 'ins_',
   message: 'msg_',
+  conversation: 'cnv_',
   media: 'med_',
   event: 'evt_',
   endpoint: 'whe_',

@@ -145,5 +145,6 @@ export const MessageListQuery = PageQuery.extend({
   status: z.enum(MESSAGE_STATUSES).optional(),
   type: z.enum([...MESSAGE_TYPES, 'other']).optional(),
   to: z.string().max(100).optional(),
+  conversation: idText().optional(),
   since: dateTime().optional(),
 });

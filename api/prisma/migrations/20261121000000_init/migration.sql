@@ -397,6 +397,10 @@ CREATE TABLE "conversations" (
     "timer_s" INTEGER,
     "timer_set_at" TIMESTAMPTZ(3),
     "days" INTEGER[] NOT NULL DEFAULT ARRAY[]::INTEGER[],
+    "subject" TEXT,
+    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "last_message_id" UUID,
+    "unread" INTEGER NOT NULL DEFAULT 0,
     CHECK ((contact_id IS NULL) <> (group_id IS NULL))
 ) WITH (fillfactor = 80);
 
@@ -601,7 +605,8 @@ CREATE TABLE "events" (
     "type" TEXT NOT NULL,
     "timestamp" TIMESTAMPTZ(3) NOT NULL,
     "data_sealed" BYTEA NOT NULL,
-    "position" BIGINT NOT NULL
+    "position" BIGINT NOT NULL,
+    "conversation_id" UUID
 ) PARTITION BY RANGE ("id");
 
 CREATE TABLE "webhook_endpoints" (
@@ -823,6 +828,18 @@ CREATE FUNCTION gwk_id_bucket_4s(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE P
   SELECT set_byte(substr(uuid_send(id), 1, 5), 4, get_byte(uuid_send(id), 4) & 240)
 $$;
 
+-- Time slot of an id: its first 32 bits (65.5 s). Within one slot, activity of a conversation changes no index.
+CREATE FUNCTION gwk_id_slot(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ('x' || left(id::text, 8))::bit(32)::integer
+$$;
+ALTER TABLE conversations ADD COLUMN active_slot INTEGER GENERATED ALWAYS AS (gwk_id_slot(last_message_id)) STORED;
+
+-- Name without accents and case, for searches. Normalisation of many combining marks is slow, so the length is limited.
+CREATE FUNCTION gwk_fold_name(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT lower(regexp_replace(normalize(left(value, 100), NFKD), '[\u0300-\u036f]+', '', 'g'))
+$$;
+ALTER TABLE contacts ADD COLUMN folded_name TEXT GENERATED ALWAYS AS (gwk_fold_name(name)) STORED;
+
 -- Here, because a default uses it. The position of an event is the number of its transaction
 -- (docs/decisions/0052-read-events-in-the-order-of-transactions.md).
 CREATE FUNCTION gwk_event_position() RETURNS bigint LANGUAGE sql VOLATILE AS $$
@@ -880,6 +897,11 @@ CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHER
 CREATE INDEX outbox_unprepared_idx ON outbox (instance_id, head DESC, created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
   WHERE first_sent_at IS NOT NULL;
+CREATE INDEX conversations_activity_idx ON conversations (instance_id, active_slot) WHERE active_slot IS NOT NULL;
+-- Conversations whose names are in no other table: groups, and contacts of sandboxes.
+CREATE INDEX conversations_named_idx ON conversations (instance_id)
+  WHERE username IS NOT NULL OR subject IS NOT NULL;
+CREATE INDEX events_conversation_idx ON events (conversation_id, gwk_id_bucket_4s(id)) WHERE conversation_id IS NOT NULL;
 CREATE UNIQUE INDEX opt_outs_account_wide_key ON opt_outs (contact_id) WHERE sandbox_id IS NULL;
 -- Opt-outs with waiting messages left to fail.
 CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;

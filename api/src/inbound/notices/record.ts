@@ -7,6 +7,7 @@ import { findAccountId } from '../../engines/names.js';
 import { emit } from '../../events/emit.js';
 import { changeContact } from '../../contacts/contacts.js';
 import { storeUsernames, type SeenUsername } from '../../contacts/usernames.js';
+import { storeSubjects } from '../../conversations/subjects.js';
 import { answerCalls, type AnswerDeps } from './answer-calls.js';
 import { listPeople, nameNotice, noticeEvent, type FindNames } from './events.js';
 
@@ -34,6 +35,7 @@ export async function recordNotices(
     if (lease) await fence(tx, instanceId, lease);
     await storeUsernames(tx, sealer, { accountId, instanceId }, usernames);
     const added = await addSeen(tx, instanceId, notices);
+    await storeSubjects(tx, instanceId, added.flatMap(readSubject));
     const drafts = added.map((notice) => noticeEvent({ accountId, instanceId }, notice, findNames));
     await emit(
       tx,
@@ -42,6 +44,11 @@ export async function recordNotices(
     );
   });
 }
+
+const readSubject = (notice: Notice) =>
+  notice.kind === 'call' || notice.subject === undefined
+    ? []
+    : [{ id: notice.chat, subject: notice.subject }];
 
 /** A sandbox stores no usernames of its calls and groups, because their people are not its contacts. */
 function readUsernames(notice: Notice): SeenUsername[] {

@@ -185,7 +185,8 @@ BEGIN
       new_contact_totals[array_position(counters, b.instance_ids[g.first])]
         + count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY b.instance_ids[g.first] ORDER BY g.first) END AS new_contact_no
     FROM (
-      SELECT q.chat AS id, min(q.i) AS first, max(q.rank) AS seqs, bool_or(b.new_contact_headroom[q.i] IS NOT NULL) AS is_new
+      SELECT q.chat AS id, min(q.i) AS first, max(q.rank) AS seqs, max(b.message_ids[q.i]::text)::uuid AS newest,
+        bool_or(b.new_contact_headroom[q.i] IS NOT NULL) AS is_new
       FROM q GROUP BY q.chat
     ) AS g
   ), counted AS (
@@ -201,7 +202,8 @@ BEGIN
     SET last_seq = c.last_seq + h.seqs,
       first_sent_at = CASE WHEN h.new_contact_no IS NULL THEN c.first_sent_at ELSE now_at END,
       first_sent_no = coalesce(h.new_contact_no, c.first_sent_no),
-      days = CASE WHEN c.days @> batch_days THEN c.days ELSE gwk_merge_days(c.days, batch_days) END
+      days = CASE WHEN c.days @> batch_days THEN c.days ELSE gwk_merge_days(c.days, batch_days) END,
+      last_message_id = GREATEST(c.last_message_id, h.newest)
     FROM chats h WHERE c.id = h.id
   ), queue AS (
     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, head_since, prepared, release_at,

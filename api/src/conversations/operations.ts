@@ -1,0 +1,38 @@
+import { pageSchema } from '../http/cursor.js';
+import { operation } from '../http/operation.js';
+import { ContactOut, ConversationListQuery, ConversationOut } from '../resources/conversation.js';
+import { contactOut, conversationOut, listContacts, listConversations } from './list.js';
+
+export const conversationOperations = [
+  operation({
+    name: 'listConversations',
+    method: 'GET',
+    path: '/v1/conversations',
+    summary: 'List conversations, most recently active first',
+    scope: 'messages:read',
+    status: 200,
+    query: ConversationListQuery,
+    result: pageSchema(ConversationOut, 'ConversationPage'),
+    problems: ['not-found'],
+    handle({ caller, query, services: { db, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/conversations', query };
+      return cursors.page(list, (page) => listConversations(db, caller, query, page), conversationOut);
+    },
+  }),
+
+  operation({
+    name: 'listContacts',
+    method: 'GET',
+    path: '/v1/contacts',
+    summary: 'List the people of conversations, most recent contact first',
+    scope: 'messages:read',
+    status: 200,
+    query: ConversationListQuery,
+    result: pageSchema(ContactOut, 'ContactPage'),
+    problems: ['not-found'],
+    handle({ caller, query, services: { db, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/contacts', query };
+      return cursors.page(list, (page) => listContacts(db, caller, query, page), contactOut);
+    },
+  }),
+];
