@@ -7,6 +7,8 @@ export interface LargeAccount {
   instances: number;
   messages: number;
   days: number;
+  /** Conversations of the first instance, beside one of each instance (default: none). */
+  conversations?: number;
 }
 
 /** One delivery for each of so many messages. */
@@ -38,6 +40,7 @@ export async function fillLargeAccount(given: LargeAccount): Promise<void> {
     for (let from = 0; from < given.messages; from += STEP) {
       await addMessages(client, given, from, Math.min(given.messages, from + STEP) - 1);
     }
+    await addConversations(client, given);
     await client.query('VACUUM (ANALYZE)');
   } finally {
     await client.end();
@@ -60,6 +63,10 @@ async function addInstances(client: pg.Client, { accountId, instances }: LargeAc
   await client.query(`INSERT INTO contacts (id, account_id) SELECT ${instanceOf('n')}, $1 ${each}`, [
     accountId,
   ]);
+  await client.query(
+    `INSERT INTO contact_names (account_id, name, contact_id) SELECT $1, '551198' || (1000000 + n), ${instanceOf('n')} ${each}`,
+    [accountId],
+  );
   await client.query(
     `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no)
      SELECT ${instanceOf('n')}, ${instanceOf('n')}, ${instanceOf('n')}, 10, start, 1 ${each}`,
@@ -96,5 +103,41 @@ async function addMessages(client: pg.Client, given: LargeAccount, from: number,
      SELECT ${idOf(at, 'n')}, $1, ${idOf('start', '1')}, ${idOf(at, 'n')}, ${instance}, 'message.sent',
        CASE WHEN n % 3 = 0 THEN 'failed' ELSE 'succeeded' END, 1, ${at} ${each} WHERE n % ${MESSAGES_PER_DELIVERY} = 0`,
     [given.accountId],
+  );
+}
+
+/** Contacts with names and phone numbers, each with one message. Half of them has a LID. */
+async function addConversations(client: pg.Client, given: LargeAccount): Promise<void> {
+  await client.query(
+    `UPDATE conversations v SET last_message_id = (
+       SELECT m.id FROM messages m WHERE m.conversation_id = v.id
+       ORDER BY m.conversation_id DESC, gwk_id_bucket_4s(m.id) DESC, m.id DESC LIMIT 1)`,
+  );
+  const { accountId, conversations = 0 } = given;
+  const each = `FROM generate_series(1, ${conversations}) AS n, span`;
+  const at = `(start + n * interval '${given.days} days' / ${conversations + 1})`;
+  const [id, phone] = [idOf(at, `${1e9} + n`), `'5521' || (900000000 + n)`];
+  await client.query(
+    `INSERT INTO contacts (id, account_id, name) SELECT ${id}, $1, 'Contact ' || md5(n::text) ${each}`,
+    [accountId],
+  );
+  await client.query(
+    `INSERT INTO contact_names (account_id, name, contact_id, phone) SELECT $1, ${phone}, ${id}, ${phone} ${each}`,
+    [accountId],
+  );
+  await client.query(
+    `INSERT INTO contact_names (account_id, name, contact_id)
+     SELECT $1, (200000000000 + n) || '@lid', ${id} ${each} WHERE n % 2 = 0`,
+    [accountId],
+  );
+  await client.query(
+    `INSERT INTO conversations (id, instance_id, contact_id, lid, phone, unread, last_message_id, days)
+     SELECT ${id}, ${instanceOf('0')}, ${id}, CASE WHEN n % 2 = 0 THEN (200000000000 + n) || '@lid' END,
+       CASE WHEN n % 2 = 0 THEN ${phone} END, n % 5, ${id}, ARRAY[gwk_id_day(${id})] ${each}`,
+  );
+  await client.query(
+    `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at, updated_at)
+     SELECT ${id}, $1, ${instanceOf('0')}, ${id}, 'inbound', ${phone}, 'text', 'delivered', ${at}, ${at} ${each}`,
+    [accountId],
   );
 }
