@@ -1,10 +1,11 @@
-// Builds the program as one file, dist/gwk.cjs. With the word `executable` also as executables with Node inside, one for
-// each installed Node of Linux: dist/gwk-linux-x64 and dist/gwk-linux-arm64.
+// Builds the program as one file, dist/gwk.cjs. With the word `executable` also the npm package and executables with Node
+// inside. `linux-arm64=<path of its node>` names a platform to build; without one, all installed Nodes of Linux are used.
 import { spawnSync, execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -47,7 +48,7 @@ function writePackage() {
   const folder = join(DIST, 'package');
   const path = join(import.meta.dirname, 'package.json');
   const manifest = JSON.parse(readFileSync(path, 'utf8'));
-  for (const field of ['scripts', 'dependencies', 'devDependencies']) delete manifest[field];
+  for (const field of ['private', 'scripts', 'dependencies', 'devDependencies']) delete manifest[field];
   mkdirSync(join(folder, 'dist'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
   for (const file of manifest.files) copyFileSync(join(import.meta.dirname, file), join(folder, file));
@@ -86,10 +87,14 @@ async function buildExecutable(platform, node) {
 }
 
 await bundle();
-if (process.argv[2] === 'executable') {
+const [word, ...given] = process.argv.slice(2);
+if (word === 'executable') {
+  for (const file of globSync('{package,gwk-linux-*}', { cwd: DIST }))
+    rmSync(join(DIST, file), { recursive: true });
   writePackage();
   for (const platform of ['linux-x64', 'linux-arm64']) {
-    const node = findNode(platform);
+    const named = given.find((one) => one.startsWith(`${platform}=`))?.slice(platform.length + 1);
+    const node = given.length > 0 ? named : findNode(platform);
     if (node) await buildExecutable(platform, node);
     else console.log(`cli: no executable for ${platform}, because its Node is not installed`);
   }

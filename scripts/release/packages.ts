@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ROOT, run } from './tools.ts';
@@ -17,6 +17,12 @@ export interface Release {
   /** Digests of the images by program. */
   images: Record<string, string>;
 }
+
+/** Architectures of the executables, with the names that Node gives their platforms. */
+const EXECUTABLES = { amd64: 'linux-x64', arm64: 'linux-arm64' };
+/** npm compares it with the repository that the provenance names. */
+const REPOSITORY = 'git+https://github.com/gwk-dev/gwk.git';
+export const VERSION = /^\d+\.\d+\.\d+$/;
 
 /** Files with another version. */
 function findOtherVersions(version: string): string[] {
@@ -38,8 +44,12 @@ function findOtherVersions(version: string): string[] {
     .map(([file, found]) => `${file}: ${found ?? 'no version'}`);
 }
 
-/** Ends the process if a file has another version. */
+/** Ends the process if the version is none, or if a file has another one. */
 export function demandVersion(version: string): void {
+  if (!VERSION.test(version)) {
+    process.stderr.write('release: VERSION must be <major>.<minor>.<patch>\n');
+    process.exit(2);
+  }
   const others = findOtherVersions(version);
   if (others.length === 0) return;
   process.stderr.write(`release: VERSION=${version} is not the version of\n  ${others.join('\n  ')}\n`);
@@ -60,6 +70,13 @@ function pack(folder: string, name: string, target: string): void {
   utimesSync(target, epoch, epoch);
 }
 
+/** Replaces a part that occurs once. @throws Error if it does not */
+export function replaceOnce(text: string, part: string, by: string): string {
+  const [before, after, ...others] = text.split(part);
+  if (after === undefined || others.length > 0) throw new Error(`not found once: ${JSON.stringify(part)}`);
+  return `${before}${by}${after}`;
+}
+
 /** The chart with the addresses and digests of its images. */
 export function packChart({ version, home, images }: Release, output: string): string {
   const work = mkdtempSync(join(tmpdir(), 'gwk-chart-'));
@@ -70,12 +87,11 @@ export function packChart({ version, home, images }: Release, output: string): s
   try {
     cpSync(join(ROOT, 'charts/gwk'), join(work, 'gwk'), { recursive: true });
     edit('values.yaml', (text) =>
-      text
-        .replace("\n  registry: ''\n", `\n  registry: ${home}\n`)
-        .replace(
-          '\n  digests: {}\n',
-          `\n  digests:${digests.map(([name, digest]) => `\n    ${name}: ${digest}`).join('')}\n`,
-        ),
+      replaceOnce(
+        replaceOnce(text, "\n  registry: ''\n", `\n  registry: ${home}\n`),
+        '\n  digests: {}\n',
+        `\n  digests:${digests.map(([name, digest]) => `\n    ${name}: ${digest}`).join('')}\n`,
+      ),
     );
     // Artifact Hub lists and scans them. The annotations end the file.
     const listed = digests.map(([name, digest]) => {
@@ -90,27 +106,76 @@ export function packChart({ version, home, images }: Release, output: string): s
   return target;
 }
 
+interface Manifest {
+  private?: boolean;
+  repository?: { url?: string; directory?: string };
+}
+
+/** Reasons for which npm refuses to publish a package with provenance. `npm publish --dry-run` does not report them. */
+export function findManifestFaults({ private: hidden, repository }: Manifest): string[] {
+  return [
+    ...(hidden === undefined ? [] : ['it is private']),
+    ...(repository?.url === REPOSITORY && repository.directory
+      ? []
+      : [`its repository is not ${REPOSITORY}`]),
+  ];
+}
+
+function packNpm(folder: string, output: string, env: NodeJS.ProcessEnv): void {
+  const manifest = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest;
+  const faults = findManifestFaults(manifest);
+  if (faults.length > 0) throw new Error(`${folder} cannot be published: ${faults.join(', ')}`);
+  run('npm', ['pack', '--silent', `./${folder}`, '--pack-destination', output], { cwd: ROOT, env });
+}
+
+/** The integrity of a file, in the form of package-lock.json. */
+const readIntegrity = (file: string): string =>
+  `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
+
+/**
+ * The Node that becomes part of an executable. npm installs only that of this machine, so the other one is fetched from
+ * the registry and compared with package-lock.json.
+ */
+function findNode(platform: string): string {
+  const installed = join(ROOT, 'node_modules', `node-${platform}`, 'bin/node');
+  if (existsSync(installed)) return installed;
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; integrity: string }>;
+  };
+  const { version, integrity } = packages[`node_modules/node-${platform}`]!;
+  const folder = join(ROOT, '.images/node', `${platform}-${version}`);
+  const node = join(folder, 'package/bin/node');
+  if (existsSync(node)) return node;
+  const work = `${folder}.part`;
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  run('npm', ['pack', '--silent', `node-${platform}@${version}`, '--pack-destination', work], { cwd: ROOT });
+  const archive = join(work, `node-${platform}-${version}.tgz`);
+  if (readIntegrity(archive) !== integrity)
+    throw new Error(`node-${platform}@${version} differs from package-lock.json`);
+  run('tar', ['-xzf', archive, '-C', work]);
+  rmSync(archive);
+  renameSync(work, folder);
+  return node;
+}
+
 /** The clients: npm packages, the Python wheel and the command line. */
 export function packClients(version: string, output: string): void {
   mkdirSync(output, { recursive: true });
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(readEpoch()) };
-  run(process.execPath, ['cli/build.js', 'executable'], { cwd: ROOT, env });
-  for (const folder of ['sdk/typescript', 'cli/dist/package'])
-    run('npm', ['pack', '--silent', `./${folder}`, '--pack-destination', output], { cwd: ROOT, env });
+  const nodes = Object.values(EXECUTABLES).map((platform) => `${platform}=${findNode(platform)}`);
+  run(process.execPath, ['cli/build.js', 'executable', ...nodes], { cwd: ROOT, env });
+  for (const folder of ['sdk/typescript', 'cli/dist/package']) packNpm(folder, output, env);
   rmSync(join(ROOT, 'sdk/python/dist'), { recursive: true, force: true });
   run(process.execPath, ['sdk/python/build.js'], { cwd: ROOT, env });
   for (const wheel of globSync('sdk/python/dist/*.whl', { cwd: ROOT }))
     copyFileSync(join(ROOT, wheel), join(output, basename(wheel)));
-  for (const [name, node] of Object.entries({ amd64: 'x64', arm64: 'arm64' }))
-    packCommand(
-      join(ROOT, `cli/dist/gwk-linux-${node}`),
-      join(output, `gwk-${version}-linux-${name}.tar.gz`),
-    );
+  for (const [name, platform] of Object.entries(EXECUTABLES))
+    packCommand(join(ROOT, `cli/dist/gwk-${platform}`), join(output, `gwk-${version}-linux-${name}.tar.gz`));
 }
 
 /** The command line under both of its names: krew wants `kubectl-gwk`. */
 function packCommand(program: string, target: string): void {
-  if (!existsSync(program)) return;
   const work = mkdtempSync(join(tmpdir(), 'gwk-command-'));
   try {
     copyFileSync(program, join(work, 'kubectl-gwk'));
