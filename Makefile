@@ -70,48 +70,91 @@ krew: $(INSTALLED) ## Print the krew manifest of an archive with kubectl-gwk (AR
 
 ##@ Release
 RELEASE := node --import ./test/support/typescript.js scripts/release
-VERSION ?= $(TAG)
+# Recipes read it from their environment only, and after release-version.
+export VERSION ?= $(TAG)
 PLATFORM ?= amd64
-FILES = .images/release/$(VERSION)
+
+.PHONY: release-version
+release-version:
+	@node -e '/^\d+\.\d+\.\d+$$/.test(process.env.VERSION) || (console.error("release: VERSION must be <major>.<minor>.<patch>"), process.exit(2))'
 
 .PHONY: release-dry-run
-release-dry-run: build ## Make, sign and verify a release in a registry on this machine (VERSION=0.1.0; needs Go)
-	@exec $(RELEASE)/dry-run.ts $(VERSION)
+release-dry-run: release-version build ## Make, sign and verify a release in a registry on this machine (VERSION=0.1.0; needs Go)
+	@exec $(RELEASE)/dry-run.ts "$$VERSION"
 
 .PHONY: release-promises
-release-promises: build ## Keep the interfaces of this version in compatibility/, for the check of the next versions
-	@exec $(RELEASE)/release.ts promises $(VERSION)
+release-promises: release-version build ## Keep the interfaces of this version in compatibility/, for the check of the next versions
+	@exec $(RELEASE)/release.ts promises "$$VERSION"
+
+.PHONY: release-tag
+release-tag: release-version ## Check that GitHub has a signed tag of this commit, which is on main or on the branch of its minor
+	@set -e; commit=$$(git rev-parse HEAD); fail() { echo "release: $$1" >&2; exit 1; }; \
+	git=repos/$${GITHUB_REPOSITORY:-gwk-dev/gwk}/git; test "$${GITHUB_REF_NAME:-v$$VERSION}" = "v$$VERSION" || \
+	  fail "the tag is not v$$VERSION, the version of this commit"; \
+	tag=$$(gh api "$$git/ref/tags/v$$VERSION" --jq '.object | select(.type == "tag") | .sha'); \
+	test -n "$$tag" || fail "v$$VERSION is not an annotated tag"; \
+	test "$$(gh api "$$git/tags/$$tag" --jq '"\(.object.sha) \(.verification.verified)"')" = "$$commit true" || \
+	  fail "v$$VERSION is not a signed tag of $$commit"; \
+	git merge-base --is-ancestor HEAD origin/main || \
+	  git merge-base --is-ancestor HEAD "origin/release-$${VERSION%.*}" || \
+	  fail "$$commit is neither on main nor on release-$${VERSION%.*}"
+
+.PHONY: release-packages
+release-packages: ## Install the npm packages without running code of theirs
+	@npm ci --ignore-scripts --no-progress
+	@touch $(INSTALLED)
 
 .PHONY: release-login
 release-login:
 	@printenv REGISTRY_TOKEN | $(DOCKER) login $(firstword $(subst /, ,$(REGISTRY))) --username release --password-stdin
 
 .PHONY: release-images
-release-images: ## Build the images of one architecture and push them (VERSION=0.1.0 PLATFORM=amd64 REGISTRY=ghcr.io/gwk-dev)
-	@$(MAKE) images TAG=$(VERSION)
-	@set -e; for program in $(PROGRAMS); do \
-	  $(DOCKER) tag $(REGISTRY)/gwk-$$program:$(VERSION) $(REGISTRY)/gwk-$$program:$(VERSION)-$(PLATFORM); \
-	  $(DOCKER) push $(REGISTRY)/gwk-$$program:$(VERSION)-$(PLATFORM); \
-	done
+release-images: release-version ## Push the images of one architecture and print their digests (PLATFORM=amd64 REGISTRY=ghcr.io/gwk-dev)
+	@set -e; digests=; for program in $(PROGRAMS); do \
+	  image=$(REGISTRY)/gwk-$$program; \
+	  if $(DOCKER) manifest inspect "$$image:$$VERSION" >/dev/null 2>&1; then \
+	    echo "release: $$image:$$VERSION is published already" >&2; exit 1; \
+	  fi; \
+	  $(DOCKER) tag "$$image:$$VERSION" "$$image:$$VERSION-$(PLATFORM)"; \
+	  $(DOCKER) push "$$image:$$VERSION-$(PLATFORM)"; \
+	  digest=$$($(DOCKER) image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$$image:$$VERSION-$(PLATFORM)" | \
+	    sed -n "s|^$$image@||p"); \
+	  digests="$$digests $$program@$$digest"; \
+	done; \
+	echo "$(PLATFORM)=$${digests# }" >>"$${GITHUB_OUTPUT:-/dev/stdout}"
+
+.PHONY: release-files
+release-files: release-version build ## Make the npm packages, the Python wheel and the executables in .images/release
+	@exec $(RELEASE)/release.ts files "$$VERSION"
+
+.PHONY: release-check
+release-check: release-version
+	@cd ".images/release/$$VERSION" && echo "$$SUMS  SHA256SUMS" | sha256sum --check --strict --quiet && \
+	  sha256sum --check --strict --quiet SHA256SUMS
 
 .PHONY: release-publish
-release-publish: build ## Sign the pushed images, publish the chart and write the files of the release to .images/release
-	@exec $(RELEASE)/release.ts publish $(VERSION) $(REGISTRY)
+release-publish: release-check $(INSTALLED) ## Sign the images of IMAGES_AMD64 and IMAGES_ARM64 and the files of release-files, and publish the chart
+	@exec $(RELEASE)/release.ts publish "$$VERSION" $(REGISTRY)
 
 .PHONY: release-verify
-release-verify: build ## Run the commands of docs/verify.md against a published release
-	@exec $(RELEASE)/release.ts verify $(VERSION) $(REGISTRY)
-
-.PHONY: release-page
-release-page: ## Create the release on GitHub, with its part of CHANGELOG.md and its files
-	@awk '/^## \[/ { on = index($$0, "[$(VERSION)]") } on' CHANGELOG.md >.images/release/notes.md
-	@gh release create v$(VERSION) --verify-tag --title $(VERSION) --notes-file .images/release/notes.md $(FILES)/*
+release-verify: release-version $(INSTALLED) ## Run the commands of docs/verify.md against a published release
+	@exec $(RELEASE)/release.ts verify "$$VERSION" $(REGISTRY)
 
 .PHONY: release-npm
-release-npm: ## Publish the npm packages of the release with their provenance
-	@set -e; for package in $(FILES)/gwk-cli-$(VERSION).tgz $(FILES)/gwk-client-$(VERSION).tgz; do \
-	  npm publish --access public --provenance $$package; \
+release-npm: release-version ## Publish the npm packages of the release with their provenance, unless the registry has them
+	@set -e; cd ".images/release/$$VERSION"; for name in client cli; do \
+	  file="gwk-$$name-$$VERSION.tgz"; \
+	  published=$$(npm view "@gwk/$$name@$$VERSION" dist.integrity 2>/dev/null || true); \
+	  if [ -z "$$published" ]; then npm publish --access public --provenance "./$$file"; \
+	  elif [ "$$published" = "sha512-$$(openssl dgst -sha512 -binary "$$file" | base64 -w 0)" ]; then \
+	    echo "release: @gwk/$$name $$VERSION is published already"; \
+	  else echo "release: @gwk/$$name $$VERSION is published already, with other contents" >&2; exit 1; fi; \
 	done
+
+.PHONY: release-page
+release-page: release-check ## Create the release on GitHub, with its part of CHANGELOG.md and its files
+	@awk '/^## \[/ { on = index($$0, "[" ENVIRON["VERSION"] "]") } on' CHANGELOG.md >.images/release/notes.md
+	@gh release create "v$$VERSION" --verify-tag --title "$$VERSION" --notes-file .images/release/notes.md ".images/release/$$VERSION"/*
 
 ##@ Check
 .PHONY: test

@@ -4,13 +4,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demandVersion, packChart, packClients, writeSums, type Release } from './packages.ts';
-import { PROGRAMS, publish, type Context } from './publish.ts';
+import { PROGRAMS, publish, type Context, type Platforms } from './publish.ts';
 import { changeByte, pushImages, startRegistry, type LocalRegistry } from './registry.ts';
 import { prepareTools, ROOT, run } from './tools.ts';
 import { SECTIONS, verify } from './verify.ts';
 
 const [version = ''] = process.argv.slice(2);
 const PLATFORM = process.arch === 'arm64' ? 'arm64' : 'amd64';
+const PLATFORMS = ['amd64', 'arm64'];
 const began = performance.now();
 
 const say = (line: string): void =>
@@ -35,6 +36,7 @@ function demandSameBytes(release: Release, output: string): void {
 
 interface Rehearsal {
   release: Release;
+  platforms: Platforms;
   chart: string;
   context: Context;
   registry: LocalRegistry;
@@ -55,10 +57,9 @@ function firstLayer(reference: string): string {
   return layers[0]!.digest;
 }
 
-/** The digest of the signed SBOM of the engine's image. */
-function findSbom({ registry, images }: Release): string {
-  const repository = `${registry}/gwk-engine`;
-  const index = run('crane', ['manifest', `${repository}:${images['engine']!.replace(':', '-')}`]);
+/** The digest of the signed SBOM of the engine's image of this architecture. */
+function findSbom(repository: string, image: string): string {
+  const index = run('crane', ['manifest', `${repository}:${image.replace(':', '-')}`]);
   const { manifests } = JSON.parse(index) as { manifests: { digest: string; annotations: object }[] };
   const found = manifests.find(({ annotations }) =>
     Object.values(annotations).includes('https://cyclonedx.org/bom'),
@@ -66,8 +67,9 @@ function findSbom({ registry, images }: Release): string {
   return firstLayer(`${repository}@${found!.digest}`);
 }
 
-function listTamperings({ release, chart, context, registry }: Rehearsal): Tampering[] {
+function listTamperings({ release, platforms, chart, context, registry }: Rehearsal): Tampering[] {
   const engine = `${release.registry}/gwk-engine`;
+  const image = platforms[PLATFORM]!['engine']!;
   const charts = `${release.registry}/charts/gwk`;
   const file = (name: string) => join(context.output, name);
   const inFile = (name: string): Tampering => ({
@@ -84,6 +86,11 @@ function listTamperings({ release, chart, context, registry }: Rehearsal): Tampe
         run('crane', ['mutate', other, '--annotation', 'a=b', '--tag', `${engine}:${version}`]);
         return () => run('crane', ['tag', `${engine}@${release.images['engine']}`, version]);
       },
+    },
+    {
+      what: 'a byte of a layer in the registry',
+      section: 'Images',
+      change: () => changeByte(registry.blob(firstLayer(`${engine}@${image}`))),
     },
     {
       what: 'the chart behind its tag',
@@ -104,7 +111,7 @@ function listTamperings({ release, chart, context, registry }: Rehearsal): Tampe
     {
       what: 'a byte of the SBOM in the registry',
       section: 'SBOM',
-      change: () => changeByte(registry.blob(findSbom(release))),
+      change: () => changeByte(registry.blob(findSbom(engine, image))),
     },
     inFile(`gwk-${version}.tgz`),
     inFile(`gwk-engine-${version}-linux-${PLATFORM}.cdx.json`),
@@ -136,8 +143,8 @@ async function rehearse(work: string): Promise<void> {
       home: 'ghcr.io/gwk-dev',
       images: {},
     };
-    await pushImages(release.registry, PROGRAMS, `${version}-${PLATFORM}`, version);
-    say(`pushed ${PROGRAMS.length} images for ${PLATFORM} to ${registry.host}`);
+    const platforms = await pushImages(release.registry, PROGRAMS, PLATFORMS, version);
+    say(`pushed ${PROGRAMS.length} images for ${PLATFORMS.join(' and ')} to ${registry.host}`);
     run('cosign', ['generate-key-pair'], { cwd: work, env: { ...process.env, COSIGN_PASSWORD: '' } });
     process.env['COSIGN_PASSWORD'] = '';
     const output = join(ROOT, '.images/release', version);
@@ -153,16 +160,18 @@ async function rehearse(work: string): Promise<void> {
     ];
     const keyed = ['--key', join(work, 'cosign.key'), ...services];
     const context = { output, sign: keyed, helm: ['--plain-http'] };
-    const subjects = publish(release, [PLATFORM], context);
+    packClients(version, output);
+    const subjects = publish(release, platforms, context);
     say('published and signed:');
     process.stdout.write(subjects);
     const chart = run('crane', ['digest', `${release.registry}/charts/gwk:${version}`]).trim();
     const settings = [
       `VERSION=${version} REGISTRY=${release.registry}`,
       `SIGNER="--key ${join(work, 'cosign.pub')} --insecure-ignore-tlog=true"`,
+      `PLATFORM=linux/${PLATFORM}`,
       'helm() { if [ "$1" = pull ]; then command helm "$@" --plain-http; else command helm "$@"; fi; }',
     ].join('\n');
-    const rehearsal: Rehearsal = { release, chart, context, registry, settings };
+    const rehearsal: Rehearsal = { release, platforms, chart, context, registry, settings };
     const folder = join(work, 'stranger');
     mkdirSync(folder);
     for (const section of SECTIONS.keys()) {
@@ -172,6 +181,10 @@ async function rehearse(work: string): Promise<void> {
     }
     demandRefusals(rehearsal, folder);
     demandSameBytes(release, output);
+    demand(
+      publish(release, platforms, context) === subjects,
+      'published again: the same images, chart and files',
+    );
   } finally {
     registry.stop();
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { makeLayout } from '@gwk/test/support/images/archive';
 import { makeImages } from '@gwk/test/support/images/make';
 import { until } from '@gwk/test/support/wait';
+import type { Platforms } from './publish.ts';
 import { run } from './tools.ts';
 
 /** A registry of this machine for one rehearsal. It keeps manifests in memory and blobs as files. */
@@ -34,13 +35,17 @@ export async function startRegistry(folder: string): Promise<LocalRegistry> {
   };
 }
 
-/** Builds the images without Docker and pushes them like `make release-images`, for this machine's architecture. */
+/**
+ * Builds the images without Docker and pushes them like `make release-images`. The programs are those of this machine's
+ * architecture, also in the images that name the other one.
+ */
 export async function pushImages(
   registry: string,
   names: string[],
-  tag: string,
+  architectures: string[],
   version: string,
-): Promise<void> {
+): Promise<Platforms> {
+  const platforms: Platforms = Object.fromEntries(architectures.map((one) => [one, {}]));
   const work = mkdtempSync(join(tmpdir(), 'gwk-layouts-'));
   try {
     await makeImages(names, {
@@ -48,13 +53,21 @@ export async function pushImages(
       output: work,
       write(archive, name) {
         makeLayout(archive, join(work, name));
-        run('crane', ['push', join(work, name), `${registry}/gwk-${name}:${tag}`]);
+        const repository = `${registry}/gwk-${name}`;
+        const pushed = run('crane', ['push', join(work, name), `${repository}:${version}-made`]).trim();
+        for (const architecture of architectures) {
+          const platform = ['--set-platform', `linux/${architecture}`];
+          const tag = ['--tag', `${repository}:${version}-${architecture}`];
+          const image = run('crane', ['mutate', pushed, ...platform, ...tag]).trim();
+          platforms[architecture]![name] = image.split('@')[1]!;
+        }
         rmSync(join(work, name), { recursive: true });
       },
     });
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+  return platforms;
 }
 
 /** Changes one byte in the middle of a file. @returns how to undo it */
