@@ -85,8 +85,15 @@ async function receiveDelivery(): Promise<{ secret: string; delivery: Delivery }
   return { secret: endpoint.secret!, delivery: result };
 }
 
-/** Posts a delivery, and the same one with a changed byte, a changed time and another secret's key. */
-async function checkReceiver(command: string, args: string[], env: Record<string, string>): Promise<void> {
+/**
+ * Posts a delivery, and the same one with a changed byte, a changed time and another secret's key.
+ * @param large status for a body over 1 MiB
+ */
+async function checkReceiver(
+  command: string,
+  args: string[],
+  { env = {}, large }: { env?: Record<string, string>; large: number },
+): Promise<void> {
   const start = async (key: string) => {
     const port = String(await pickPort());
     const child = spawn(command, [...args.map((arg) => arg.replace('PORT', port))], {
@@ -125,6 +132,7 @@ async function checkReceiver(command: string, args: string[], env: Record<string
     const later = String(Number(headers['webhook-timestamp']) + 1);
     expect(await receiver.post(body, { 'webhook-timestamp': later })).toBe(401);
     expect(await other.post(body)).toBe(401);
+    expect(await receiver.post(Buffer.alloc(2 ** 20 + 1))).toBe(large);
   } finally {
     await Promise.all([receiver.stop(), other.stop()]);
   }
@@ -174,7 +182,7 @@ withGo(
     const child = spawn(join(folder, 'bin/send'), { env: { ...baseEnvironment(), ...env } });
     const [output] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
     expect(String(output)).toMatch(/^msg_[0-9a-f]{32} \w+\n$/);
-    await checkReceiver(join(folder, 'bin/receive'), [], {});
+    await checkReceiver(join(folder, 'bin/receive'), [], { large: 413 });
   },
 );
 
@@ -187,6 +195,6 @@ withPhp(
     const { command, env } = findPhp();
     for (const file of ['send.php', 'receive.php'])
       runTool(command, ['-n', '-l', join(folder, file)], { env });
-    await checkReceiver(command, ['-n', '-S', '127.0.0.1:PORT', 'receive.php'], env);
+    await checkReceiver(command, ['-n', '-S', '127.0.0.1:PORT', 'receive.php'], { env, large: 401 });
   },
 );
