@@ -1,4 +1,4 @@
-import { findNarrowings } from './narrowing.ts';
+import { findNarrowings, splitByDirection } from './narrowing.ts';
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more }) as never;
 const A = { a: { type: 'string' } };
@@ -38,6 +38,26 @@ test.each([
     { metrics: { m: { labels: {} } } },
     ['/metrics/m/labels/a: removed'],
   ],
+  ['a default', { default: 1 }, { default: 2 }, ['/default: another default']],
+  ['a default without another', { default: 1 }, {}, ['/default: another default']],
+  [
+    'a field that an answer always had',
+    { paths: { x: { responses: { 200: object(A, { required: ['a'] }) } } } },
+    { paths: { x: { responses: { 200: object(A) } } } },
+    ['/paths/x/responses/200/required: "a" may be absent'],
+  ],
+  [
+    'a field of an answer that was never null',
+    { responses: { 200: object(A) } },
+    { responses: { 200: object({ a: { type: ['string', 'null'] } }) } },
+    ['/responses/200/properties/a: may be null'],
+  ],
+  [
+    'an object of an answer that was never null',
+    { responses: { 200: object({ a: { $ref: '#/x' } }) } },
+    { responses: { 200: object({ a: { anyOf: [{ $ref: '#/x' }, { type: 'null' }] } }) } },
+    ['/responses/200/properties/a: may be null'],
+  ],
   [
     'an alternative',
     { anyOf: [{ type: 'string' }, { type: 'null' }] },
@@ -69,4 +89,46 @@ test.each([
   ],
 ])('accepts %s', (_, former, now) => {
   expect(findNarrowings(former as never, now as never)).toEqual([]);
+});
+
+describe('schemas by direction', () => {
+  const refer = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const api = (schemas: object) =>
+    splitByDirection({
+      paths: {
+        '/x': {
+          post: { requestBody: { schema: refer('Send') }, responses: { 200: { schema: refer('Answer') } } },
+        },
+      },
+      webhooks: { e: { post: { requestBody: { schema: refer('Event') } } } },
+      components: { schemas },
+    } as never);
+  const all = (more: object) => ({
+    Send: object({ a: refer('Both') }),
+    Answer: object({ a: refer('Both') }),
+    Event: object({ a: refer('Data') }),
+    Data: object(A),
+    Both: object(A),
+    ...more,
+  });
+  const sent = object({ a: refer('Both') }, { required: ['a'] });
+  const required = object(A, { required: ['a'] });
+  const place = '/components/schemas';
+  const answers = '/components/answers/schemas';
+
+  test.each([
+    ['of events', all({ Data: required }), all({}), [`${answers}/Data/required: "a" may be absent`]],
+    ['of requests', all({}), all({ Send: sent }), [`${place}/Send/required: "a" is new`]],
+    ['of both, when it comes', all({}), all({ Both: required }), [`${place}/Both/required: "a" is new`]],
+    [
+      'of both, when it ends',
+      all({ Both: required }),
+      all({}),
+      [`${answers}/Both/required: "a" may be absent`],
+    ],
+    ['of events, when it comes', all({}), all({ Data: required }), []],
+    ['of requests, when it ends', all({ Send: sent }), all({}), []],
+  ])('required fields %s', (_, former, now, found) => {
+    expect(findNarrowings(api(former), api(now))).toEqual(found);
+  });
 });

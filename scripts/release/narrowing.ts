@@ -4,17 +4,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Tree = { [key: string]: Json };
 
 /** Texts for people. */
-const TEXTS = new Set([
-  'description',
-  'summary',
-  'example',
-  'examples',
-  'title',
-  'default',
-  'info',
-  'servers',
-  'tags',
-]);
+const TEXTS = new Set(['description', 'summary', 'example', 'examples', 'title', 'info', 'servers', 'tags']);
 /** Fields of a schema whose new or lower value excludes something. */
 const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
@@ -30,8 +20,8 @@ const NAMES = new Set([
   'metrics',
   'labels',
 ]);
-/** gwk alone fills these, so a field that is always there narrows nothing. */
-const FILLED_BY_GWK = /\/(?:responses|webhooks|headers)\/|\/schemas\/\w*Out(?:\/|$)/;
+/** gwk alone fills these: a new field that is always there narrows nothing, but a lost one does. */
+const FILLED_BY_GWK = /\/(?:responses|webhooks|headers|answers)\//;
 
 const isTree = (value: Json | undefined): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -45,12 +35,53 @@ export function findNarrowings(former: Json, now: Json | undefined, place = ''):
   if (!isTree(former)) return [];
   if (!isTree(now)) return [`${place}: removed`];
   const inNames = NAMES.has(place.slice(place.lastIndexOf('/') + 1));
+  const nullable = FILLED_BY_GWK.test(place) && !acceptsNull(former) && acceptsNull(now);
   const keys = new Set([...Object.keys(former), ...Object.keys(now)]);
-  return [...keys].flatMap((key) => {
+  const found = [...keys].flatMap((key) => {
     const at = `${place}/${key}`;
     if (inNames) return key in former ? findNarrowings(former[key]!, now[key], at) : [];
     return TEXTS.has(key) ? [] : compareWord(key, former[key], now[key], at);
   });
+  return nullable ? [`${place}: may be null`, ...found] : found;
+}
+
+function acceptsNull(schema: Json): boolean {
+  if (!isTree(schema)) return false;
+  const options = schema['anyOf'] ?? schema['oneOf'];
+  return list(schema['type']).includes('"null"') || (Array.isArray(options) && options.some(acceptsNull));
+}
+
+/** Names of the schemas that a part of an OpenAPI document mentions, directly or through other schemas. */
+function findMentioned(part: Json, schemas: Tree, found = new Set<string>()): Set<string> {
+  for (const [, name] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    if (found.has(name!)) continue;
+    found.add(name!);
+    findMentioned(schemas[name!] ?? null, schemas, found);
+  }
+  return found;
+}
+
+/** Moves the schemas of an OpenAPI document that only gwk fills, and copies those that both sides fill. */
+export function splitByDirection(document: Json): Json {
+  const components = isTree(document) ? document['components'] : undefined;
+  const schemas = isTree(components) ? components['schemas'] : undefined;
+  if (!isTree(document) || !isTree(components) || !isTree(schemas)) return document;
+  const keep = (skipped: string) =>
+    JSON.parse(JSON.stringify(document), (key, value: Json) => (key === skipped ? undefined : value)) as Tree;
+  const sent = [keep('responses')['paths'] ?? null, components['parameters'] ?? null];
+  const answered = [keep('requestBody')['paths'] ?? null, document['webhooks'] ?? null];
+  const requests = findMentioned(sent, schemas);
+  const answers = findMentioned([...answered, components['responses'] ?? null], schemas);
+  const select = (wanted: (name: string) => boolean): Tree =>
+    Object.fromEntries(Object.entries(schemas).filter(([name]) => wanted(name)));
+  return {
+    ...document,
+    components: {
+      ...components,
+      schemas: select((name) => requests.has(name)),
+      answers: { schemas: select((name) => answers.has(name) || !requests.has(name)) },
+    },
+  };
 }
 
 type Comparison = (former: Json | undefined, now: Json | undefined, at: string) => string[];
@@ -62,7 +93,14 @@ const isHigher: Comparison = (former, now, at) =>
 const isOther: Comparison = (former, now, at) =>
   now !== undefined && !isSame(former, now) ? [`${at}: another rule`] : [];
 const isRequired: Comparison = (former, now, at) =>
-  FILLED_BY_GWK.test(at) ? [] : findAdded(former, now, at);
+  FILLED_BY_GWK.test(at) && !at.includes('/parameters/')
+    ? findAdded(now, former, at).map((line) => line.replace(/is new$/, 'may be absent'))
+    : findAdded(former, now, at);
+/** OpenAPI calls an answer `default` too. */
+const isOtherDefault: Comparison = (former, now, at) => {
+  if (at.endsWith('/responses/default')) return former === undefined ? [] : findNarrowings(former, now, at);
+  return former !== undefined && !isSame(former, now) ? [`${at}: another default`] : [];
+};
 
 /** Words of schemas that exclude something. */
 const WORDS = new Map<string, Comparison>([
@@ -70,6 +108,7 @@ const WORDS = new Map<string, Comparison>([
   ...LOWER.map((word): [string, Comparison] => [word, isHigher]),
   ...RULES.map((word): [string, Comparison] => [word, isOther]),
   ['required', isRequired],
+  ['default', isOtherDefault],
   ['enum', findLost],
   ['type', findLost],
 ]);

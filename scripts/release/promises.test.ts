@@ -14,6 +14,9 @@ test('a lost operation, field, value and metric break promises', () => {
   try {
     writePromises(promises, folder);
     expect(findBroken(promises, folder)).toEqual([]);
+    rmSync(join(folder, 'metrics.json'));
+    expect(findBroken(promises, folder)).toEqual([expect.stringContaining('metrics.json: missing in')]);
+    writePromises(promises, folder);
     const changed = JSON.parse(
       JSON.stringify(promises)
         .replace('"/v1/messages":', '"/v1/letters":')

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { METRICS } from '@gwk/core/metrics/metrics';
 import { instanceCrd } from '../crd/instance-crd.ts';
-import { findNarrowings } from './narrowing.ts';
+import { findNarrowings, splitByDirection } from './narrowing.ts';
 import { ROOT } from './tools.ts';
 
 /** The interfaces that a version promises (docs/releasing.md). Each release keeps those of its version in this folder. */
@@ -46,8 +46,10 @@ const describeMetric = ({
 export function findBroken(promises: Promises, folder = FOLDER): string[] {
   return Object.entries(promises).flatMap(([name, now]) => {
     const file = join(folder, name);
-    if (!existsSync(file)) return [];
-    return findNarrowings(JSON.parse(readFileSync(file, 'utf8')) as Promises[string], now, name);
+    // A release keeps all of them, so one that is missing was lost or renamed.
+    if (!existsSync(file)) return existsSync(folder) ? [`${name}: missing in ${basename(folder)}`] : [];
+    const former = JSON.parse(readFileSync(file, 'utf8')) as Promises[string];
+    return findNarrowings(splitByDirection(former), splitByDirection(now), name);
   });
 }
 
