@@ -29,13 +29,26 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Postgres computes generated columns again, and COPY refuses values for them. */
+async function listColumns(client: pg.Client, table: string): Promise<string> {
+  const { rows } = await client.query<{ list: string }>(
+    `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS list FROM pg_attribute
+     WHERE attrelid = quote_ident($1)::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+    [table],
+  );
+  return rows[0]!.list;
+}
+
 export function takeBackup(url: string, folder: string): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   return within(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const tables = await tablesOf(client);
     for (const table of tables) {
-      await client.query(`COPY (SELECT * FROM "${table}") TO '${join(folder, table)}' (FORMAT binary)`);
+      const columns = await listColumns(client, table);
+      await client.query(
+        `COPY (SELECT ${columns} FROM "${table}") TO '${join(folder, table)}' (FORMAT binary)`,
+      );
     }
     await client.query('COMMIT');
     return tables;
@@ -58,7 +71,8 @@ export async function restoreBackup(url: string, folder: string, tables: readonl
     // The backup contains the rows that migrations insert, too.
     await client.query(`TRUNCATE ${tables.map((table) => `"${table}"`).join(', ')}`);
     for (const table of tables) {
-      await client.query(`COPY "${table}" FROM '${join(folder, table)}' (FORMAT binary)`);
+      const columns = await listColumns(client, table);
+      await client.query(`COPY "${table}" (${columns}) FROM '${join(folder, table)}' (FORMAT binary)`);
     }
   });
 }
