@@ -62,8 +62,8 @@ interface InternalClientOptions {
 
 /**
  * Shorter than the API keeps idle connections, so that a call never meets the end of one. Without a timeout of its own,
- * node:http also ignores the timeout that a server announces. Waiting for a response counts too, and the API ends that
- * after the same time.
+ * node:http also ignores the timeout that a server announces. A connection that waits for a response is idle too: the API
+ * closes it after the same time.
  */
 const IDLE_CONNECTION_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
