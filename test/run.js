@@ -96,14 +96,13 @@ function end({ pid }) {
   }
 }
 
-/** Milliseconds that the cores of this machine have worked, and could have worked. */
+const add = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+
+/** Milliseconds that the cores of this machine could have worked, and have worked. */
 function readCores() {
-  const cores = cpus().map(({ times }) => ({
-    ...times,
-    all: Object.values(times).reduce((a, b) => a + b, 0),
-  }));
-  const all = cores.reduce((sum, core) => sum + core.all, 0);
-  return { all, busy: all - cores.reduce((sum, core) => sum + core.idle, 0) };
+  const times = cpus().map((core) => core.times);
+  const all = add(times.flatMap(Object.values));
+  return { all, busy: all - add(times.map(({ idle }) => idle)) };
 }
 
 /** Runs `work` and prints its result. `work` returns `failures` as lines if it failed. */
