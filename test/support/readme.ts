@@ -32,7 +32,10 @@ export function readPageSteps(name: string): Step[] {
 }
 
 /** Blocks of this language on a page of docs/, without list indentation. */
-export function readPageBlocks(name: string, kind: string): string[] {
+export function readPageBlocks(
+  name: string,
+  kind: 'sh' | 'sql' | 'yaml' | 'js' | 'ts' | 'go' | 'php' | 'python',
+): string[] {
   const text = readFileSync(join(ROOT, 'docs', name), 'utf8');
   return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
     .filter(([, , marked]) => marked === kind)
