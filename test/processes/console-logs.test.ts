@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { toPublicId } from '@gwk/core/ids/ids';
 import { setUpTotp } from '../support/api/authenticator.js';
 import { ApiClient } from '../support/api/client.js';
@@ -72,6 +72,20 @@ describe('the logs of the console', () => {
       body: { name: 'shop', scopes: ['messages:read'] },
     });
     keep('API key', key.body.api_key);
+    await approveKey(browser);
+  }
+
+  async function approveKey(browser: Browser): Promise<void> {
+    const path = '/console/api/key-approvals';
+    const verifier = keep('verifier', randomBytes(32).toString('base64url'));
+    const approved = await browser.call<{ code: string }>('POST', path, {
+      body: { name: 'laptop', scopes: ['messages:read'], challenge: hash('sha256', verifier) },
+    });
+    const code = keep('code of the approval', approved.body.code);
+    const redeemed = await openBrowser().call<{ api_key: string }>('POST', `${path}/redeem`, {
+      body: { code, verifier },
+    });
+    keep('approved API key', redeemed.body.api_key);
   }
 
   const keepCookie = (browser: Browser, name: string) => {

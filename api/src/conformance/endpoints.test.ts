@@ -116,6 +116,8 @@ const CONSOLE_ENDPOINTS: typeof ENDPOINTS = [
   ['GET', '/console/api/keys', 'keys:write', 200],
   ['POST', '/console/api/keys', 'keys:write', 201],
   ['DELETE', '/console/api/keys/{key_id}', 'keys:write', 204],
+  ['POST', '/console/api/key-approvals', 'keys:write', 201],
+  ['POST', '/console/api/key-approvals/redeem', 'anyone', 200],
   ['GET', `${S}/accounts`, 'signed-in', 200],
   ['GET', `${PLATFORM}/accounts`, 'platform-admin', 200],
   ['POST', `${PLATFORM}/accounts`, 'platform-admin', 201],

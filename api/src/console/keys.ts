@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { audit, byCaller } from '../accounts/audit-log.js';
 import { newApiKey } from '../accounts/api-keys.js';
 import type { Caller } from '../accounts/caller.js';
+import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
@@ -19,7 +20,7 @@ const MAX_KEYS = 100;
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 10 * 366 * 24 * 60 * MINUTE_MS;
 
-const WITH_INSTANCES = { include: { instances: { select: { instanceId: true } } } } as const;
+export const WITH_INSTANCES = { include: { instances: { select: { instanceId: true } } } } as const;
 type KeyRow = Prisma.ApiKeyGetPayload<typeof WITH_INSTANCES>;
 
 const listKeys = operation({
@@ -46,7 +47,7 @@ const listKeys = operation({
           orderBy: { id: 'desc' },
           take: limit,
         }),
-      view,
+      viewKey,
     );
   },
 });
@@ -65,31 +66,14 @@ const createKey = operation({
   body: KeyCreate,
   result: CreatedKey,
   async handle({ caller, body, note, services }) {
-    const scopes = readScopes(caller, body.scopes);
-    const expiresAt = readExpiration(body.expires_at);
     const { key, hash } = newApiKey();
-    const row = await services.db.$transaction(async (tx) => {
-      await checkAmount(tx, caller);
-      const instances = await readRestriction(tx, caller, body.instance_ids);
-      const id = newUuid();
-      const detail = { name: body.name, scopes, ...(instances && { instances }) };
-      await audit(tx, byCaller(caller, 'key.create', id, detail));
-      return tx.apiKey.create({
-        data: {
-          id,
-          accountId: caller.accountId,
-          name: body.name,
-          hash: new Uint8Array(hash),
-          scopes,
-          restricted: instances !== null,
-          instances: { create: (instances ?? []).map((instanceId) => ({ instanceId })) },
-          expiresAt,
-        },
-        ...WITH_INSTANCES,
-      });
+    const row = await insertKey(services.db, caller, {
+      ...body,
+      hash,
+      expiresAt: readExpiration(body.expires_at),
     });
     note(toPublicId('apiKey', row.id));
-    return { status: 201, body: { ...view(row), api_key: key }, headers: ['Cache-Control', 'no-store'] };
+    return { status: 201, body: { ...viewKey(row), api_key: key }, headers: ['Cache-Control', 'no-store'] };
   },
 });
 
@@ -117,6 +101,45 @@ const revokeKey = operation({
     return { status: 204 };
   },
 });
+
+interface NewKey {
+  name: string;
+  scopes: readonly string[];
+  instance_ids: readonly string[] | null;
+  hash: Buffer;
+  expiresAt: Date | null;
+  /** Further detail for the audit log. */
+  detail?: Prisma.InputJsonObject;
+}
+
+/**
+ * Stores a key that can do no more than its creator.
+ * @throws Problem
+ */
+export async function insertKey(db: Database, caller: Caller, given: NewKey): Promise<KeyRow> {
+  const { name, hash, expiresAt } = given;
+  const scopes = readScopes(caller, given.scopes);
+  return db.$transaction(async (tx) => {
+    await checkAmount(tx, caller);
+    const instances = await readRestriction(tx, caller, given.instance_ids);
+    const id = newUuid();
+    const detail = { name, scopes, ...(instances && { instances }), ...given.detail };
+    await audit(tx, byCaller(caller, 'key.create', id, detail));
+    return tx.apiKey.create({
+      data: {
+        id,
+        accountId: caller.accountId,
+        name,
+        hash: new Uint8Array(hash),
+        scopes,
+        restricted: instances !== null,
+        instances: { create: (instances ?? []).map((instanceId) => ({ instanceId })) },
+        expiresAt,
+      },
+      ...WITH_INSTANCES,
+    });
+  });
+}
 
 /** A restricted member manages only keys that can do no more than the member. */
 function visibleTo({ accountId, instances }: Caller): Prisma.ApiKeyWhereInput {
@@ -149,7 +172,7 @@ function readExpiration(given: string | null): Date | null {
   return new Date(given);
 }
 
-const view = (row: KeyRow): z.output<typeof KeyOut> => ({
+export const viewKey = (row: KeyRow): z.output<typeof KeyOut> => ({
   id: toPublicId('apiKey', row.id),
   name: row.name,
   scopes: row.scopes as Scope[],

@@ -66,6 +66,7 @@ describe('a session', () => {
 /** Changes whose handlers limit a restricted member to what lies within the own instances. */
 const WITHIN_OWN_INSTANCES = [
   'createKey',
+  'createKeyApproval',
   'revokeKey',
   'updateMember',
   'removeMember',

@@ -35,6 +35,8 @@ const WHILE_SUSPENDED: Readonly<Record<string, 'refused' | 'works' | 'own'>> = {
   retryFailedWebhookDeliveries: 'refused',
   retryWebhookDelivery: 'refused',
   createKey: 'refused',
+  createKeyApproval: 'refused',
+  redeemKeyApproval: 'own',
   revokeKey: 'works',
   createInvitation: 'refused',
   revokeInvitation: 'works',

@@ -104,6 +104,7 @@ const TAGS: Readonly<Record<string, string>> = {
   handoffs: 'Sign-in links for portals.',
   instances: 'Numbers: create, pair, observe.',
   invitations: 'Invitations to the account.',
+  'key-approvals': 'API keys that people approve for programs on their machines.',
   keys: 'API keys.',
   media: 'Files for messages.',
   members: 'Members of the account.',

@@ -22,6 +22,7 @@ import { consoleEndpointOperations } from '../console/endpoints.js';
 import { instanceListOperations } from '../console/list-instances.js';
 import { alertContactOperations } from '../console/alert-contacts/operations.js';
 import { invitationOperations } from '../people/invitations.js';
+import { keyApprovalOperations } from '../console/key-approvals.js';
 import { keyOperations } from '../console/keys.js';
 import { memberOperations } from '../people/members.js';
 import { overviewOperations } from '../console/overview.js';
@@ -73,6 +74,7 @@ export const CONSOLE_OPERATIONS: readonly Operation[] = [
   ...consoleEndpointOperations,
   ...consoleDeliveryOperations,
   ...keyOperations,
+  ...keyApprovalOperations,
   ...profileOperations,
   ...totpOperations,
   ...providerOperations,

@@ -21,8 +21,8 @@ export const CONSOLE_PROBLEMS = {
   'invalid-code': {
     status: 422,
     title: 'Invalid code',
-    when: 'The code is wrong, too old, or was used before. Or a passkey was not accepted as second factor, or cannot be added.',
-    then: 'Wait for the next code of the app, use a backup code, or start with the passkey again.',
+    when: 'The code is wrong, too old, or was used before. Or a passkey was not accepted as second factor, or cannot be added. Or the code or the verifier of `gwk login` is wrong, the code was used, or its 5 minutes are over.',
+    then: 'Wait for the next code of the app, use a backup code, or start with the passkey or `gwk login` again.',
   },
   'mfa-not-pending': {
     status: 409,
