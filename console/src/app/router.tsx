@@ -31,6 +31,7 @@ export const router = createBrowserRouter(
           element: <RequireSession />,
           children: [
             { index: true, element: <HomePage /> },
+            page('approve-key', () => import('../keys/approve-key-page')),
             {
               path: 'platform',
               element: <PlatformShell />,

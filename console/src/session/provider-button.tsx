@@ -8,9 +8,9 @@ import { visitProvider } from './provider';
 /** Signs in with the provider of the organization, and then opens the page that was asked for. */
 export function ProviderButton({ name, isOnly }: { name: string; isOnly: boolean }) {
   const { t } = useTranslation();
-  const { pathname, search } = useLocation();
+  const { pathname, search, hash } = useLocation();
   // The sign-in accepts the invitation of a person without an account; others open the link again.
-  const path = pathname === '/invitation' ? '/' : pathname + search;
+  const path = pathname === '/invitation' ? '/' : pathname + search + hash;
   const visit = useMutation({ mutationFn: () => visitProvider(path) });
   return (
     <Stack>

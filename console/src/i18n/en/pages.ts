@@ -188,6 +188,17 @@ export const keys = {
   revokeText: 'Applications with this key are refused within 2 seconds. This cannot be undone.',
 };
 
+/** The page that `gwk login` opens. */
+export const approveKey = {
+  title: 'API key for the command line',
+  asks: 'A program on this computer asks for a key. It calls itself “{{name}}”. You are {{email}}.',
+  code: 'Code in the terminal',
+  compare: 'Approve only if your own terminal shows the same code. Otherwise close this page.',
+  approve: 'Approve',
+  approved: 'Approved. Go on in the terminal.',
+  malformed: 'This address is not complete. Run gwk login again.',
+};
+
 export const scopes = {
   'instances:read': 'List numbers, their health and availability; check contacts',
   'instances:write': 'Create, link, change and delete numbers',

@@ -189,6 +189,17 @@ export const keys = {
   revokeText: 'Aplicações com esta chave são recusadas em até 2 segundos. Isto não pode ser desfeito.',
 };
 
+/** A página que `gwk login` abre. */
+export const approveKey = {
+  title: 'Chave de API para a linha de comando',
+  asks: 'Um programa neste computador pede uma chave. Ele se apresenta como “{{name}}”. Você é {{email}}.',
+  code: 'Código no terminal',
+  compare: 'Aprove só se o seu próprio terminal mostrar o mesmo código. Senão, feche esta página.',
+  approve: 'Aprovar',
+  approved: 'Aprovada. Continue no terminal.',
+  malformed: 'Este endereço está incompleto. Execute gwk login de novo.',
+};
+
 export const scopes = {
   'instances:read': 'Listar números, sua saúde e disponibilidade; verificar contatos',
   'instances:write': 'Criar, vincular, alterar e excluir números',
