@@ -14,7 +14,16 @@ export const HELP_PAGES: readonly HelpPage[] = [
   {
     page: 'cli.md',
     program: 'cli/dist/gwk.cjs',
-    commands: [[], ['send'], ['messages'], ['instances'], ['events', 'tail'], ['webhooks'], ['check']],
+    commands: [
+      [],
+      ['login'],
+      ['send'],
+      ['messages'],
+      ['instances'],
+      ['events', 'tail'],
+      ['webhooks'],
+      ['check'],
+    ],
   },
 ];
 

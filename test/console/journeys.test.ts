@@ -1,10 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import type { Locator } from 'playwright-core';
 import { Authenticator } from '../support/api/authenticator.js';
+import { baseEnvironment, ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';
-import { ConsoleStage, findViolations, show, takePicture } from './stage.js';
+import { ConsoleStage, findViolations, show, takePicture, takePictures } from './stage.js';
 
 /** jsQR is a CommonJS module whose types name a default export. */
 const decode = jsQR as unknown as typeof jsQR.default;
@@ -104,6 +110,43 @@ describeWithChromium('what people do in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('Revoked').waitFor();
     await until(async () => (await read()).status === 401, { what: 'the key is refused' });
+  });
+
+  test('gwk login gets the key that its person approves on the page', async () => {
+    const page = await stage.signIn();
+    const home = mkdtempSync(join(tmpdir(), 'gwk-login-'));
+    const env = { ...baseEnvironment(), HOME: home, XDG_CONFIG_HOME: home };
+    const program = [join(ROOT, 'cli/dist/gwk.cjs'), 'login', stage.gateway.urls[0]!, '--no-browser'];
+    const login = spawn(process.execPath, program, { env });
+    try {
+      const ended = once(login, 'close');
+      let lines = '';
+      login.stderr.on('data', (chunk: Buffer) => (lines += String(chunk)));
+      const code = await until(() => /must show the code (\S+)\./.exec(lines)?.[1], {
+        what: 'the code is printed',
+      });
+      const address = /http\S+approve-key#\S+/.exec(lines)![0];
+      await page.goto(address.replace('challenge=', 'challenge=x'));
+      await page.getByText('This address is not complete').waitFor();
+      await page.goto('about:blank');
+      await page.goto(address);
+      await page.getByText(code, { exact: true }).waitFor();
+      await page.getByText(`“gwk on ${hostname()}”`).waitFor();
+      expect(await page.getByRole('checkbox', { name: 'webhooks:write' }).isChecked()).toBe(false);
+      await page.getByRole('checkbox', { name: 'messages:send' }).uncheck();
+      await takePictures(page, 'approve-key');
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByText('You can close this page').waitFor();
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      login.kill('SIGKILL');
+      rmSync(home, { recursive: true });
+    }
+    await show(page, stage.at('keys'));
+    const row = page.getByRole('row', { name: /gwk on/ });
+    await row.getByText('Active').waitFor();
+    expect(await row.textContent()).not.toContain('messages:send');
+    expect(stage.faults).toEqual([]);
   });
 
   test('the overview counts messages in a table, for screen readers also beside the chart', async () => {

@@ -103,6 +103,51 @@ test('login refuses a wrong key and stores nothing; then stores a valid one, rea
   expect((await run(['profiles'])).out).not.toContain(customer.key.api_key);
 });
 
+/** Approves a key as the page of the console does. @returns the address to which the page sends the browser */
+async function approve(address: URL): Promise<string> {
+  const { id, name: account } = customer.account;
+  const email = `${id}@example.com`;
+  await gateway.gwk('user', 'create', email, '--name', 'Ana', '--account', account, '--role', 'owner');
+  const { url: link } = await gateway.gwk<{ url: string }>('user', 'handoff', email);
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`${url}/console/api/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: url, 'X-Gwk-Account': id, ...headers },
+      body: JSON.stringify(body),
+    });
+  const token = new URLSearchParams(new URL(link).hash.slice(1)).get('token');
+  const session = await post('session/handoff', { token });
+  const { csrf_token } = (await session.json()) as { csrf_token: string };
+  const [cookie = ''] = session.headers.getSetCookie().map((line) => line.split(';')[0]!);
+  const { challenge, port, name } = Object.fromEntries(new URLSearchParams(address.hash.slice(1)));
+  const answer = await post(
+    'key-approvals',
+    { challenge, name, scopes: ['instances:read'] },
+    { Cookie: cookie, 'X-CSRF-Token': csrf_token },
+  );
+  expect(answer.status).toBe(201);
+  return `http://127.0.0.1:${port}/?code=${((await answer.json()) as { code: string }).code}`;
+}
+
+test('login gets a key that a person approves in the console; --key and a pipe are as before', async () => {
+  const login = new Running(['login', url, '--no-browser', '--profile', 'browser']);
+  await until(() => login.error.includes('must show the code'), { what: 'the address is printed' });
+  const address = new URL(/http\S+approve-key#\S+/.exec(login.error)![0]);
+  expect((await fetch(address)).status).toBe(200);
+  const page = await fetch(await approve(address));
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('You can close this page')]);
+  expect([await login.ended, login.out]).toEqual([0, expect.stringContaining('Signed in')]);
+  const { profiles } = JSON.parse(readFileSync(join(home, 'config/gwk/profiles.json'), 'utf8')) as {
+    profiles: Record<string, { key: string }>;
+  };
+  expect(login.out + login.error).not.toContain(profiles['browser']!.key);
+  expect((await run(['instances', 'list'])).code).toBe(0);
+  expect(await run(['messages', 'list'])).toMatchObject({ code: 3 });
+  expect((await run(['logout', '--profile', 'browser'])).code).toBe(0);
+  const piped = await run(['login', url, '--key'], `gwk_live_${'x'.repeat(43)}\n`);
+  expect([piped.code, piped.error]).toEqual([3, expect.stringContaining('/problems/unauthorized')]);
+});
+
 test('an instance is created, paired by the code in the terminal, and connected', async () => {
   const { id } = await json<{ id: string }>('instances', 'create', 'shop');
   const waiting = await run(['check', 'shop', '--wait', '1s']);

@@ -7,6 +7,7 @@ import { addCommand, note, print, printList, type CommonOptions } from '../comma
 import { CliError } from '../errors.js';
 import { createClient, type Access } from '../gateway/client.js';
 import { readServerVersion, describeVersions } from '../gateway/server-version.js';
+import { chooseWay, requestKey, type LoginChoice } from './browser-login.js';
 import {
   addProfile,
   findProfile,
@@ -22,9 +23,12 @@ export function registerProfiles(program: Command): void {
   program
     .command('login [address]')
     .description(
-      'store the address and an API key of a gateway; reads the key from a prompt or standard input',
+      'store the address and an API key of a gateway; asks for the key in the browser, or reads it from standard input',
     )
     .option('--profile <name>', 'name of the stored gateway', 'default')
+    .option('--key', 'ask for an API key instead of opening the browser')
+    .option('--no-browser', 'print the address to open instead of opening the browser')
+    .option('--console <address>', 'address of the console, if it has a host of its own')
     .action(login);
   program
     .command('logout')
@@ -73,19 +77,33 @@ const nameOf = ({ name }: Shown) => name;
 const urlOf = ({ url }: Shown) => url;
 const keyOf = ({ key }: Shown) => key;
 
-async function login(address: string | undefined, { profile }: { profile: string }): Promise<void> {
+interface LoginOptions extends LoginChoice {
+  profile: string;
+  console?: string;
+}
+
+async function login(address: string | undefined, options: LoginOptions): Promise<void> {
+  const { profile } = options;
   const given = address ?? process.env['GWK_URL'];
   if (given === undefined && !process.stdin.isTTY)
     throw new CliError('usage', 'Name the address: gwk login <address>');
   const url = parseAddress(given ?? (await ask('Address: ', false)));
-  if (isExposed(url)) note(`Warning: ${url} is not encrypted. Others on the way can read the key.`);
-  const key = (process.stdin.isTTY ? await ask('API key: ', true) : await readText(process.stdin)).trim();
+  const consoleUrl = parseAddress(options.console ?? url);
+  for (const exposed of new Set([url, consoleUrl].filter(isExposed)))
+    note(`Warning: ${exposed} is not encrypted. Others on the way can read the key.`);
+  const key = (await readKey(consoleUrl, options)).trim();
   if (key === '') throw new CliError('usage', 'The key is empty');
   await checkKey({ url, key });
   const path = writeProfiles(addProfile(readProfiles(), profile, { url, key }));
   print(`Signed in to ${url} with key ${hideKey(key)}, stored as profile ${profile} in ${path}`);
   const remark = describeVersions(await readServerVersion({ url, key }));
   if (remark !== null) note(remark);
+}
+
+async function readKey(consoleUrl: string, options: LoginOptions): Promise<string> {
+  const way = chooseWay(options, process.stdin.isTTY);
+  if (way === 'browser') return requestKey(consoleUrl, { opens: options.browser });
+  return way === 'prompt' ? ask('API key: ', true) : readText(process.stdin);
 }
 
 /** A key without the right to list instances is valid too. @throws GwkError */
