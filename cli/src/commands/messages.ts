@@ -28,8 +28,6 @@ interface SendOptions extends CommonOptions {
 }
 
 const SEND_RETRIES = 3;
-/** 100 MB at 1 Mbit/s. */
-const UPLOAD_MS = 900_000;
 
 const COLUMNS = {
   id: ({ id }: Message) => id,
@@ -120,8 +118,7 @@ async function upload(gateway: Gwk, path: string, idempotencyKey: string): Promi
   const file = await openAsBlob(path).catch((error: unknown) => {
     throw new CliError('usage', `${path} cannot be read`, { cause: error });
   });
-  const options = { idempotencyKey, timeout: UPLOAD_MS };
-  return gateway.media.upload({ file, filename: basename(path) }, options);
+  return gateway.media.upload({ file, filename: basename(path) }, { idempotencyKey });
 }
 
 /** @throws InvalidArgumentError */

@@ -76,7 +76,7 @@ function createMethod(transport: Transport, [method, path, input, answer]: Row) 
     const call: Call = { method, path, params, options: (rest[0] as CallOptions | undefined) ?? {} };
     if (input === 'query' && value) call.query = value;
     if (input === 'body') call.body = () => value;
-    if (input === 'form') Object.assign(call, describeUpload(value as Upload));
+    if (input === 'form') Object.assign(call, { isUpload: true }, describeUpload(value as Upload));
     if (answer === 'stream') return transport.stream(call);
     return answer === 'page' ? createPages(transport, call) : transport.send(call);
   };

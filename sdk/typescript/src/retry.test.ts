@@ -25,6 +25,14 @@ test.each([
   expect(planRetry(error, { repeatable, attempt: 1, random: () => 1 })).toBe(seconds);
 });
 
+test.each([
+  [7, 7],
+  [6, null],
+])('of a client that waits up to %i s, after a 429 with 7 s', (maxWait, seconds) => {
+  const error = answer(429, 'rate-limited', '7');
+  expect(planRetry(error, { repeatable: true, attempt: 1, maxWait })).toBe(seconds);
+});
+
 test('doubles the wait up to 8 s', () => {
   const waits = [1, 2, 3, 4, 5, 6].map((attempt) =>
     planRetry(new ConnectionError(), { repeatable: true, attempt, random: () => 1 }),

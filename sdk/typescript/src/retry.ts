@@ -1,26 +1,28 @@
 import { ApiError, ConnectionError } from './errors.js';
 
 /** A longer Retry-After, such as that of a limit of a day, is for the caller to decide. */
-export const MAX_WAIT_S = 60;
+const MAX_WAIT_S = 60;
 
 /**
  * Returns the seconds to wait before the next attempt; null: do not repeat.
  * @param repeatable a repeat does nothing twice: a GET or DELETE, or a request with an Idempotency-Key
  * @param attempt number of attempts so far
+ * @param maxWait seconds
  */
 export function planRetry(
   error: unknown,
   {
     repeatable,
     attempt,
+    maxWait = MAX_WAIT_S,
     random = Math.random,
-  }: { repeatable: boolean; attempt: number; random?: () => number },
+  }: { repeatable: boolean; attempt: number; maxWait?: number | undefined; random?: () => number },
 ): number | null {
   const backoff = Math.min(0.5 * 2 ** (attempt - 1), 8) * (0.5 + random() / 2);
   if (error instanceof ConnectionError) return repeatable ? backoff : null;
   if (!(error instanceof ApiError) || !isTemporary(error, repeatable)) return null;
   const wait = Math.max(error.retryAfter ?? 0, backoff);
-  return wait <= MAX_WAIT_S ? wait : null;
+  return wait <= maxWait ? wait : null;
 }
 
 function isTemporary({ code, status }: ApiError, repeatable: boolean): boolean {

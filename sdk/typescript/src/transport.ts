@@ -15,7 +15,9 @@ export interface GwkOptions {
   fetch?: (request: Request) => Promise<Response>;
   /** Attempts after the first one (default 3). */
   retries?: number;
-  /** Milliseconds for each attempt (default 60,000). Streams have no limit. */
+  /** Seconds of the longest Retry-After that the client waits for (default 60). After a longer one it throws at once. */
+  maxWait?: number;
+  /** Milliseconds for each attempt (default 60,000). Streams and uploads have no limit. */
   timeout?: number;
   /** Language of `message` of errors: `en` (default) or `pt`. */
   language?: 'en' | 'pt';
@@ -30,6 +32,7 @@ export interface Call extends Partial<SentBody> {
   params: Record<string, string>;
   query?: object;
   isStream?: boolean;
+  isUpload?: boolean;
   options: CallOptions;
 }
 
@@ -69,12 +72,13 @@ export class Transport {
     const retries = call.isSentOnce ? 0 : (call.options.retries ?? this.#options.retries ?? 3);
     const headers = this.#makeHeaders(call);
     const repeatable = call.method !== 'PATCH';
+    const { maxWait } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(call, headers);
       } catch (error) {
         signal?.throwIfAborted();
-        const seconds = attempt > retries ? null : planRetry(error, { repeatable, attempt });
+        const seconds = attempt > retries ? null : planRetry(error, { repeatable, attempt, maxWait });
         if (seconds === null) throw error;
         await this.wait(seconds, signal);
       }
@@ -103,8 +107,9 @@ export class Transport {
   }
 
   async #attempt(call: Call, headers: Record<string, string>): Promise<unknown> {
-    const { timeout = this.#options.timeout ?? 60_000, signal } = call.options;
-    const limit = call.isStream ? undefined : AbortSignal.timeout(timeout);
+    const usual = call.isUpload ? undefined : (this.#options.timeout ?? 60_000);
+    const { timeout = usual, signal } = call.options;
+    const limit = call.isStream || timeout === undefined ? undefined : AbortSignal.timeout(timeout);
     const signals = [signal, limit].filter((one) => one !== undefined);
     // Outside of the try block: a file that cannot be read is no broken connection.
     const body = await call.body?.();

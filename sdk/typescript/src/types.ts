@@ -16,7 +16,7 @@ export interface CallOptions {
   ifMatch?: string;
   /** Used in place of a generated id. */
   requestId?: string;
-  /** Milliseconds for each attempt. Default: that of the client. */
+  /** Milliseconds for each attempt. Default: that of the client; uploads have none. */
   timeout?: number;
   /** Attempts after the first one. Default: that of the client. */
   retries?: number;

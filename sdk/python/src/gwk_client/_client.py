@@ -58,7 +58,7 @@ def _wait_to_resume(error: GwkError | None, failures: int) -> float:
         passing = error.code in _PASSING
     if not passing and error is not None:
         raise error
-    return plan_retry(ConnectionError_(), repeatable=True, attempt=failures) or 0
+    return plan_retry(ConnectionError_(), repeatable=True, attempt=failures, max_wait=0) or 0
 
 
 class _Events(Events):
@@ -140,7 +140,8 @@ def _settings(base_url: str, api_key: str, language: str, timeout: float) -> dic
 class Gwk(Operations):
     """Client of a gateway. Each operation of the document is a method of its tag: `gwk.messages.send(...)`.
 
-    `retries`: attempts after the first one. `timeout`: seconds without an answer. `language` of `message` of errors:
+    `retries`: attempts after the first one. `max_wait`: seconds of the longest Retry-After that is waited for; after a
+    longer one the error is raised at once. `timeout`: seconds without an answer. `language` of `message` of errors:
     `en` or `pt`. `http`: arguments of `httpx.Client`, such as `verify`, `proxy` or `transport`.
     """
 
@@ -153,12 +154,13 @@ class Gwk(Operations):
         api_key: str,
         *,
         retries: int = 2,
+        max_wait: float = 60,
         timeout: float = 60,
         language: str = "en",
         http: Mapping[str, Any] | None = None,
     ) -> None:
         client = httpx.Client(**_settings(base_url, api_key, language, timeout), **(http or {}))
-        self._transport = SyncTransport(client, retries)
+        self._transport = SyncTransport(client, retries, max_wait)
         super().__init__(self._transport)
         self.events = _Events(self._transport)
         self.instances = _Instances(self._transport)
@@ -185,12 +187,13 @@ class AsyncGwk(AsyncOperations):
         api_key: str,
         *,
         retries: int = 2,
+        max_wait: float = 60,
         timeout: float = 60,
         language: str = "en",
         http: Mapping[str, Any] | None = None,
     ) -> None:
         client = httpx.AsyncClient(**_settings(base_url, api_key, language, timeout), **(http or {}))
-        self._transport = AsyncTransport(client, retries)
+        self._transport = AsyncTransport(client, retries, max_wait)
         super().__init__(self._transport)
         self.events = _AsyncEvents(self._transport)
         self.instances = _AsyncInstances(self._transport)

@@ -4,15 +4,12 @@ import random
 
 from .errors import ConnectionError_, GwkError, ProblemError
 
-MAX_WAIT_S = 60
-"""A longer Retry-After, such as that of a limit of a day, is for the caller to decide."""
-
-
-def plan_retry(error: GwkError, *, repeatable: bool, attempt: int) -> float | None:
+def plan_retry(error: GwkError, *, repeatable: bool, attempt: int, max_wait: float) -> float | None:
     """Returns the seconds to wait before the next attempt; None: do not repeat.
 
     `repeatable`: a repeat does nothing twice: a GET, or a request with an Idempotency-Key.
-    `attempt`: number of attempts so far.
+    `attempt`: number of attempts so far. `max_wait`: a longer Retry-After
+    is for the caller to decide.
     """
     backoff = min(0.5 * 2 ** min(attempt - 1, 10), 8) * (0.5 + random.random() / 2)
     if isinstance(error, ConnectionError_):
@@ -20,7 +17,7 @@ def plan_retry(error: GwkError, *, repeatable: bool, attempt: int) -> float | No
     if not isinstance(error, ProblemError) or not _is_temporary(error, repeatable):
         return None
     wait = max(error.retry_after or 0, backoff)
-    return wait if wait <= MAX_WAIT_S else None
+    return wait if wait <= max_wait else None
 
 
 def _is_temporary(error: ProblemError, repeatable: bool) -> bool:

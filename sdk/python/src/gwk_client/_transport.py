@@ -25,11 +25,12 @@ def _wrap(error: httpx.TransportError) -> ConnectionError_:
 class _Attempts:
     """Decides about the attempts of one call."""
 
-    def __init__(self, call: Call, retries: int) -> None:
+    def __init__(self, call: Call, retries: int, max_wait: float) -> None:
         self._make = call.prepare()
         given = call.options.get("retries")
         self._left = retries if given is None else given
         self._count = 0
+        self._max_wait = max_wait
         self._repeatable = call.takes_key
         timeout = call.options.get("timeout")
         self._more = {} if timeout is None else {"timeout": timeout}
@@ -42,7 +43,9 @@ class _Attempts:
 
     def wait_after(self, error: GwkError) -> float:
         """Returns the seconds to wait. Raises the error if there is no other attempt."""
-        wait = plan_retry(error, repeatable=self._repeatable, attempt=self._count)
+        wait = plan_retry(
+            error, repeatable=self._repeatable, attempt=self._count, max_wait=self._max_wait
+        )
         if wait is None or self._count > self._left:
             raise error
         return wait
@@ -62,8 +65,9 @@ def next_query(query: dict[str, Any], page: Any) -> dict[str, Any] | None:
 class SyncTransport:
     """Sends requests and repeats them."""
 
-    def __init__(self, client: httpx.Client, retries: int, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.client, self._retries, self.sleep = client, retries, sleep
+    def __init__(self, client: httpx.Client, retries: int, max_wait: float) -> None:
+        self.client, self._retries, self._max_wait = client, retries, max_wait
+        self.sleep: Callable[[float], None] = time.sleep
 
     def call(self, call: Call) -> Any:
         return call.parse(self._send(call))
@@ -83,7 +87,7 @@ class SyncTransport:
             response.close()
 
     def _send(self, call: Call) -> httpx.Response:
-        attempts = _Attempts(call, self._retries)
+        attempts = _Attempts(call, self._retries, self._max_wait)
         while True:
             try:
                 return self._attempt(attempts.arguments(), call.is_stream)
@@ -105,10 +109,9 @@ class SyncTransport:
 class AsyncTransport:
     """Sends requests and repeats them."""
 
-    def __init__(
-        self, client: httpx.AsyncClient, retries: int, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    ) -> None:
-        self.client, self._retries, self.sleep = client, retries, sleep
+    def __init__(self, client: httpx.AsyncClient, retries: int, max_wait: float) -> None:
+        self.client, self._retries, self._max_wait = client, retries, max_wait
+        self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def call(self, call: Call) -> Any:
         return call.parse(await self._send(call))
@@ -129,7 +132,7 @@ class AsyncTransport:
             await response.aclose()
 
     async def _send(self, call: Call) -> httpx.Response:
-        attempts = _Attempts(call, self._retries)
+        attempts = _Attempts(call, self._retries, self._max_wait)
         while True:
             try:
                 return await self._attempt(attempts.arguments(), call.is_stream)
