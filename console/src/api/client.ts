@@ -1,7 +1,8 @@
+import { ConnectionError, Gwk, GwkError } from '@gwk/client';
 import i18next from 'i18next';
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import type { paths } from '../generated/api';
-import { ApiError, readProblem } from './problem';
+import { ConsoleError } from './problem';
 
 /** Token of the current session that each changing request carries. */
 let csrfToken = '';
@@ -18,17 +19,17 @@ export const setUnauthorizedHandler = (handler: () => void): void => {
 const SAFE = new Set(['GET', 'HEAD']);
 
 /** Adds the headers of a request to an account, or to none (sign-in, profile). */
-export function addHeaders(request: Request, account: string | null): Request {
+function addHeaders(request: Request, account: string | null): Request {
   request.headers.set('Accept-Language', i18next.language);
   if (account !== null) request.headers.set('X-Gwk-Account', account);
   if (!SAFE.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
   return request;
 }
 
-/** Throws the problem of an error answer. */
-export async function checkAnswer(response: Response): Promise<void> {
+/** Throws the problem of an error answer. A proxy may answer without one. */
+async function checkAnswer(response: Response): Promise<void> {
   if (response.ok) return;
-  const error = await readProblem(response);
+  const error = new ConsoleError((await response.json().catch(() => ({}))) as object, response);
   if (error.code === 'unauthorized') onUnauthorized();
   throw error;
 }
@@ -37,14 +38,14 @@ export async function checkAnswer(response: Response): Promise<void> {
 const createMiddleware = (account: string | null): Middleware => ({
   onRequest: ({ request }) => addHeaders(request, account),
   onResponse: async ({ response }) => checkAnswer(response),
-  onError: ({ error }) => (error instanceof ApiError ? error : new ApiError({})),
+  onError: ({ error }) => (error instanceof GwkError ? error : new ConnectionError('', { cause: error })),
 });
 
 export type Api = Client<paths>;
 
 const clients = new Map<string | null, Api>();
 
-/** The client for an account, or for no account. */
+/** The client of the console's operations, for an account or for none. */
 export function getClient(account: string | null): Api {
   let client = clients.get(account);
   if (!client) {
@@ -53,6 +54,23 @@ export function getClient(account: string | null): Api {
     clients.set(account, client);
   }
   return client;
+}
+
+/**
+ * The client of the public interface, with the session in place of a key. A change whose answer is lost is repeated with
+ * its Idempotency-Key. People see a refusal at once if they had to wait longer for the next attempt.
+ */
+export function createGwk(account: string): Gwk {
+  return new Gwk({
+    baseUrl: location.origin,
+    retries: 2,
+    maxWait: 3,
+    fetch: async (request) => {
+      const response = await fetch(addHeaders(request, account));
+      if (response.status === 401) onUnauthorized();
+      return response;
+    },
+  });
 }
 
 /** The body of an answer. The middleware has thrown the errors. */

@@ -1,5 +1,6 @@
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
-import { getClient, type Api } from '../api/client';
+import type { Gwk } from '@gwk/client';
+import { createGwk, getClient, type Api } from '../api/client';
 import { allows, type Right } from '../session/session';
 import type { AccountAccess } from '../session/session-api';
 
@@ -7,7 +8,10 @@ import type { AccountAccess } from '../session/session-api';
 export interface Account {
   id: string;
   access: AccountAccess;
+  /** Operations of the console. */
   api: Api;
+  /** The public interface, with the rights of the session. */
+  gwk: Gwk;
   can: (right: Right) => boolean;
   /** The address of a page of this account. */
   path: (page: string) => string;
@@ -21,6 +25,7 @@ export function AccountProvider({ access, children }: { access: AccountAccess; c
       id: access.id,
       access,
       api: getClient(access.id),
+      gwk: createGwk(access.id),
       can: (right) => allows(access, right),
       path: (page) => `/${access.id}/${page}`,
     }),

@@ -1,7 +1,7 @@
+import { ApiError } from '@gwk/client';
 import { Badge, createTheme, DEFAULT_THEME, MantineProvider, type MantineColorsTuple } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from 'react-router/dom';
-import { ApiError } from '../api/problem';
 import { overviewQuery } from '../overview/overview-query';
 import { SESSION_QUERY } from '../session/session';
 import { router } from './router';
@@ -34,7 +34,7 @@ const queries = new QueryClient({
     queries: {
       staleTime: 2_000,
       // An answer of the API is final; a failed connection is retried.
-      retry: (failures, error) => !(error instanceof ApiError && error.status > 0) && failures < 2,
+      retry: (failures, error) => !(error instanceof ApiError) && failures < 1,
     },
   },
 });

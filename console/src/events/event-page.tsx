@@ -2,7 +2,6 @@ import { Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { CopyText } from '../ui/copy-text';
 import { PageHeader } from '../ui/page-header';
@@ -12,11 +11,11 @@ import { formatTime } from '../ui/time';
 /** The payload of one event, as webhooks deliver it. */
 export default function EventPage() {
   const { t, i18n } = useTranslation();
-  const { id, api, path } = useAccount();
+  const { id, gwk, path } = useAccount();
   const { event = '' } = useParams();
   const query = useQuery({
     queryKey: [id, 'event', event],
-    queryFn: () => takeData(api.GET('/v1/events/{event_id}', { params: { path: { event_id: event } } })),
+    queryFn: () => gwk.events.get(event),
   });
   return (
     <>

@@ -1,7 +1,6 @@
 import { Anchor, Box, Select, Table } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { EmptyState } from '../ui/empty-state';
@@ -20,7 +19,7 @@ const FILTERABLE = EVENT_TYPES.filter((type): type is FilterType => !type.starts
 /** The events of the account as they happen, newest first. */
 export default function EventsPage() {
   const { t } = useTranslation();
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const [instance, setInstance] = useFilter('number');
   const [type, setType] = useFilter('type');
   const filter = {
@@ -28,9 +27,7 @@ export default function EventsPage() {
     ...(type !== null && { type: type as FilterType }),
   };
   const pages = usePages([id, 'events', filter], (cursor) =>
-    takeData(
-      api.GET('/v1/events', { params: { query: { ...filter, ...(cursor !== undefined && { cursor }) } } }),
-    ),
+    gwk.events.list({ ...filter, ...(cursor !== undefined && { cursor }) }),
   );
   return (
     <>

@@ -20,10 +20,10 @@ const RENEW_MS = 60_000;
 /** Which menu formats phones show at present. */
 export default function FormatsPage() {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const status = useQuery({
     queryKey: ['formats'],
-    queryFn: () => takeData(api.GET('/v1/status/interactive')),
+    queryFn: () => gwk.status.getInteractive(),
     refetchInterval: RENEW_MS,
   });
   return (

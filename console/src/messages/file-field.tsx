@@ -2,7 +2,6 @@ import { Button, FileButton, Group, Stack, Text, TextInput } from '@mantine/core
 import { IconUpload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { ProblemAlert } from '../ui/problem-alert';
 
@@ -17,15 +16,9 @@ interface FileFieldProps {
 /** The file of a message: an upload, or an address from which the gateway fetches it. */
 export function FileField({ value, set }: FileFieldProps) {
   const { t } = useTranslation();
-  const { api, can } = useAccount();
+  const { gwk, can } = useAccount();
   const upload = useMutation({
-    mutationFn: (file: File) => {
-      const form = new FormData();
-      form.append('file', file);
-      // The types of a form have a text in place of a file.
-      const body = { file: file.name };
-      return takeData(api.POST('/v1/media', { body, bodySerializer: () => form }));
-    },
+    mutationFn: (file: File) => gwk.media.upload({ file }),
     onSuccess: ({ id, filename }) => set({ media_id: id, ...(filename !== null && { filename }) }),
   });
   const url = typeof value['url'] === 'string' ? value['url'] : '';

@@ -2,7 +2,6 @@ import { Alert, Anchor, Group, Paper, Stack, Table, Text, Timeline, Title } from
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { CopyText } from '../ui/copy-text';
 import { useInstanceName } from '../ui/instance-select';
@@ -16,13 +15,12 @@ import { MessageDeliveries } from './message-deliveries';
 import { StatusBadge, type Message } from './status-badge';
 
 export default function MessagePage() {
-  const { id, api } = useAccount();
+  const { id, api, gwk } = useAccount();
   const { message = '' } = useParams();
   const query = useQuery({
     queryKey: [id, 'message', message],
     queryFn: async () => {
-      const params = { path: { message_id: message } };
-      const found = await takeData(api.GET('/v1/messages/{message_id}', { params }));
+      const found = await gwk.messages.get(message);
       return { message: found, person: (await readPeople(api, [found.to]))(found.to) };
     },
     refetchInterval: LIVE_MS,

@@ -3,7 +3,6 @@ import { IconSend } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { EmptyState } from '../ui/empty-state';
 import { useFilter } from '../ui/filters';
@@ -18,7 +17,7 @@ import { MESSAGE_STATUSES, StatusBadge, type Message } from './status-badge';
 
 export default function MessagesPage() {
   const { t } = useTranslation();
-  const { id, api, can, path } = useAccount();
+  const { id, api, gwk, can, path } = useAccount();
   const [instance, setInstance] = useFilter('number');
   const [status, setStatus] = useFilter('status');
   const [type, setType] = useFilter('type');
@@ -30,9 +29,7 @@ export default function MessagesPage() {
     ...(to !== null && { to }),
   };
   const pages = usePages([id, 'messages', query], async (cursor) => {
-    const page = await takeData(
-      api.GET('/v1/messages', { params: { query: { ...query, ...(cursor !== undefined && { cursor }) } } }),
-    );
+    const page = await gwk.messages.list({ ...query, ...(cursor !== undefined && { cursor }) });
     const findPerson = await readPeople(
       api,
       page.data.map((message) => message.to),

@@ -15,7 +15,6 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { CopyText } from '../ui/copy-text';
 import { useFilter } from '../ui/filters';
@@ -151,10 +150,10 @@ function buildBody({ instance, to, type, content }: Draft): SendBody | null {
 
 function SendForm({ body, children }: { body: SendBody | null; children: React.ReactNode }) {
   const { t } = useTranslation();
-  const { api, path } = useAccount();
+  const { gwk, path } = useAccount();
   const navigate = useNavigate();
   const attempt = useMutation({
-    mutationFn: (message: SendBody) => takeData(api.POST('/v1/messages', { body: message })),
+    mutationFn: (message: SendBody) => gwk.messages.send(message),
     onSuccess: ({ id }) => void navigate(path(`messages/${id}`)),
   });
   const submit = (event: FormEvent) => {

@@ -3,7 +3,6 @@ import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { formatDuration } from '../ui/duration';
@@ -22,17 +21,12 @@ const monthOf = (date = new Date()): string =>
 /** The days of a month with the share of each day that the number was connected, and the incidents. */
 export function Availability({ instance: { id: instanceId } }: { instance: Instance }) {
   const { t, i18n } = useTranslation();
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const [first, setFirst] = useState(() => new Date(new Date().getFullYear(), new Date().getMonth(), 1));
   const month = monthOf(first);
   const availability = useQuery({
     queryKey: [id, 'availability', instanceId, month],
-    queryFn: () =>
-      takeData(
-        api.GET('/v1/instances/{instance_id}/availability', {
-          params: { path: { instance_id: instanceId }, query: { month, timezone: TIME_ZONE } },
-        }),
-      ),
+    queryFn: () => gwk.instances.getAvailability(instanceId, { month, timezone: TIME_ZONE }),
     refetchInterval: LIVE_MONTH_MS,
   });
   const move = (by: number) => setFirst(new Date(first.getFullYear(), first.getMonth() + by, 1));

@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { ProblemAlert } from '../ui/problem-alert';
 import type { Instance } from './queries';
@@ -26,18 +25,19 @@ export function CreateNumber({ opened, close }: { opened: boolean; close: () => 
 
 function CreateNumberForm({ close }: { close: () => void }) {
   const { t } = useTranslation();
-  const { id, api, path } = useAccount();
+  const { id, gwk, path } = useAccount();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [kind, setKind] = useState<Instance['kind']>('web');
   const creation = useMutation({
     mutationFn: () =>
-      takeData(
-        api.POST('/v1/instances', {
-          body: { name: name.trim(), kind, interactive_mode: 'native+text', on_other_account: 'refuse' },
-        }),
-      ),
+      gwk.instances.create({
+        name: name.trim(),
+        kind,
+        interactive_mode: 'native+text',
+        on_other_account: 'refuse',
+      }),
     onSuccess: (instance) => {
       void queries.invalidateQueries({ queryKey: [id, 'instances'] });
       close();

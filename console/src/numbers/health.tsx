@@ -12,7 +12,6 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { QueryView } from '../ui/query-view';
@@ -27,15 +26,12 @@ const RISK_COLORS = { low: 'teal', medium: 'orange', high: 'red' } as const;
 const FACTOR_COLORS = { ok: 'teal', attention: 'orange', bad: 'red', info: 'gray' } as const;
 
 export function Health({ instance: { id: instanceId } }: { instance: Instance }) {
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const { i18n } = useTranslation();
   const health = useQuery({
     // The report has texts in the language of the request.
     queryKey: [id, 'health', instanceId, i18n.language],
-    queryFn: () =>
-      takeData(
-        api.GET('/v1/instances/{instance_id}/health', { params: { path: { instance_id: instanceId } } }),
-      ),
+    queryFn: () => gwk.instances.getHealth(instanceId),
     refetchInterval: LIVE_MS,
   });
   return <QueryView query={health}>{(report) => <Report report={report} />}</QueryView>;

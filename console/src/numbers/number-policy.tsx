@@ -1,18 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { PolicyEditor } from '../policy/policy-editor';
 import { QueryView } from '../ui/query-view';
 import type { Instance } from './queries';
 
 export function NumberPolicy({ instance: { id: instanceId } }: { instance: Instance }) {
-  const { id, api, can } = useAccount();
+  const { id, gwk, can } = useAccount();
   const queries = useQueryClient();
   const queryKey = [id, 'policy', instanceId];
-  const params = { path: { instance_id: instanceId } };
   const policy = useQuery({
     queryKey,
-    queryFn: () => takeData(api.GET('/v1/instances/{instance_id}/policy', { params })),
+    queryFn: () => gwk.instances.getPolicy(instanceId),
   });
   return (
     <QueryView query={policy}>
@@ -25,7 +23,7 @@ export function NumberPolicy({ instance: { id: instanceId } }: { instance: Insta
           save={
             can('instances:write')
               ? async (overrides) => {
-                  await api.PATCH('/v1/instances/{instance_id}', { params, body: { policy: overrides } });
+                  await gwk.instances.update(instanceId, { policy: overrides });
                   await queries.invalidateQueries({ queryKey });
                 }
               : null

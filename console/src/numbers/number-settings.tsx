@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { ConfirmButton } from '../ui/confirm-button';
 import { ProblemAlert } from '../ui/problem-alert';
@@ -42,20 +41,18 @@ function Section({ title, help, children }: { title: string; help: string; child
 
 function Rename({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const renew = useRenewInstance(instance.id);
   const [name, setName] = useState(instance.name);
   const [mode, setMode] = useState(instance.interactive_mode);
   const [otherAccount, setOtherAccount] = useState(instance.on_other_account);
-  const params = { path: { instance_id: instance.id } };
   const change = useMutation({
     mutationFn: () =>
-      takeData(
-        api.PATCH('/v1/instances/{instance_id}', {
-          params,
-          body: { name: name.trim(), interactive_mode: mode, on_other_account: otherAccount },
-        }),
-      ),
+      gwk.instances.update(instance.id, {
+        name: name.trim(),
+        interactive_mode: mode,
+        on_other_account: otherAccount,
+      }),
     onSuccess: renew,
   });
   const submit = (event: FormEvent) => {
@@ -107,15 +104,14 @@ function Rename({ instance }: { instance: Instance }) {
 
 function Connection({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const renew = useRenewInstance(instance.id);
-  const params = { path: { instance_id: instance.id } };
   const restart = useMutation({
-    mutationFn: () => api.POST('/v1/instances/{instance_id}/restart', { params }),
+    mutationFn: () => gwk.instances.restart(instance.id),
     onSuccess: renew,
   });
   const logout = useMutation({
-    mutationFn: () => api.POST('/v1/instances/{instance_id}/logout', { params }),
+    mutationFn: () => gwk.instances.logout(instance.id),
     onSuccess: renew,
   });
   return (
@@ -141,12 +137,11 @@ function Connection({ instance }: { instance: Instance }) {
 
 function DeleteNumber({ instance }: { instance: Instance }) {
   const { t } = useTranslation();
-  const { id, api, path } = useAccount();
+  const { id, gwk, path } = useAccount();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = async () => {
-    const params = { path: { instance_id: instance.id } };
-    await api.DELETE('/v1/instances/{instance_id}', { params });
+    await gwk.instances.delete(instance.id);
     await queries.invalidateQueries({ queryKey: [id, 'instances'] });
     void navigate(path('numbers'));
   };

@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { components } from '../generated/api';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { LIVE_MS } from '../ui/live';
 
@@ -14,18 +13,12 @@ const NAMES_MS = 60_000;
 
 /** Names of all instances that the user may see, for filters and for other lists. */
 export function useInstances() {
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   return useQuery({
     queryKey: [id, 'instances', 'names'],
     queryFn: async () => {
       const all: Instance[] = [];
-      let cursor: string | undefined;
-      do {
-        const query = { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
-        const page = await takeData(api.GET('/v1/instances', { params: { query } }));
-        all.push(...page.data);
-        cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined);
+      for await (const instance of gwk.instances.list({ limit: PAGE_SIZE })) all.push(instance);
       return all;
     },
     staleTime: NAMES_MS,
@@ -35,11 +28,10 @@ export function useInstances() {
 
 /** One instance, read again while the page is open. */
 export function useInstance(instanceId: string) {
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   return useQuery({
     queryKey: [id, 'instance', instanceId],
-    queryFn: () =>
-      takeData(api.GET('/v1/instances/{instance_id}', { params: { path: { instance_id: instanceId } } })),
+    queryFn: () => gwk.instances.get(instanceId),
     refetchInterval: LIVE_MS,
   });
 }

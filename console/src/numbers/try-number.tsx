@@ -2,7 +2,6 @@ import { Button, Group, Paper, SimpleGrid, Stack, Text, Textarea, TextInput, Tit
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { toRecipient } from '../ui/person';
 import { ProblemAlert } from '../ui/problem-alert';
@@ -78,10 +77,10 @@ function TextForm({ title, help, phoneLabel, button, send }: TextFormProps) {
 
 function TestMessage({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const send = async (to: string, body: string) => {
     const message = { instance_id: instanceId, to, type: 'text' as const, text: { body, preview_url: true } };
-    const { id } = await takeData(api.POST('/v1/messages', { body: message }));
+    const { id } = await gwk.messages.send(message);
     return `${t('tryIt.accepted')} ${id}`;
   };
   return (
@@ -97,12 +96,9 @@ function TestMessage({ instanceId }: { instanceId: string }) {
 
 function Inbound({ instanceId }: { instanceId: string }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const send = async (from: string, text: string) => {
-    const params = { path: { instance_id: instanceId } };
-    const received = await takeData(
-      api.POST('/v1/instances/{instance_id}/sandbox/inbound', { params, body: { from, text } }),
-    );
+    const received = await gwk.instances.simulateInbound(instanceId, { from, text });
     return `${t('tryIt.received')} ${received.event_type}`;
   };
   return (

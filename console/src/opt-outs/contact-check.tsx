@@ -2,7 +2,6 @@ import { Button, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/co
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { InstanceSelect } from '../ui/instance-select';
 import { showPerson, toRecipient } from '../ui/person';
@@ -11,16 +10,11 @@ import { ProblemAlert } from '../ui/problem-alert';
 /** Asks the network through a connected number whether a phone number or an id has an account. */
 export function ContactCheck() {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const [instance, setInstance] = useState<string | null>(null);
   const [phone, setPhone] = useState('');
   const check = useMutation({
-    mutationFn: () =>
-      takeData(
-        api.GET('/v1/instances/{instance_id}/contacts/{phone}', {
-          params: { path: { instance_id: instance ?? '', phone: toRecipient(phone) } },
-        }),
-      ),
+    mutationFn: () => gwk.instances.checkContact(instance ?? '', toRecipient(phone)),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

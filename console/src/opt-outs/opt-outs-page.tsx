@@ -2,7 +2,6 @@ import { Alert, Box, Button, Group, Paper, Stack, Table, Text, TextInput, Title 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { ConfirmButton } from '../ui/confirm-button';
@@ -25,15 +24,13 @@ const nameOf = ({ contact_id, phone }: Pick<OptOut, 'contact_id' | 'phone'>): st
 /** Contacts who receive nothing more. A member who is restricted to some numbers may not see or change them. */
 export default function OptOutsPage() {
   const { t } = useTranslation();
-  const { id, api, can } = useAccount();
+  const { id, api, gwk, can } = useAccount();
   const [contact, setContact] = useFilter('contact');
   const filter = contact !== null && {
     contact: contact.includes('@') ? contact : `${contact}@s.whatsapp.net`,
   };
   const pages = usePages([id, 'opt-outs', contact], async (cursor) => {
-    const page = await takeData(
-      api.GET('/v1/opt-outs', { params: { query: { ...filter, ...(cursor !== undefined && { cursor }) } } }),
-    );
+    const page = await gwk.optOuts.list({ ...filter, ...(cursor !== undefined && { cursor }) });
     const findPerson = await readPeople(api, page.data.map(nameOf));
     return { ...page, data: page.data.map((row) => ({ ...row, person: findPerson(nameOf(row)) })) };
   });
@@ -59,14 +56,14 @@ export default function OptOutsPage() {
 
 function AddOptOut() {
   const { t } = useTranslation();
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const queries = useQueryClient();
   const [text, setText] = useState('');
   const creation = useMutation({
     mutationFn: () => {
       const name = toRecipient(text);
       const body = name.includes('@') ? { contact: name } : { phone: name };
-      return takeData(api.POST('/v1/opt-outs', { body }));
+      return gwk.optOuts.create(body);
     },
     onSuccess: () => {
       setText('');
@@ -150,10 +147,10 @@ function OptOutsTable({ rows }: { rows: OptOut[] }) {
 
 function RemoveOptOut({ row }: { row: OptOut }) {
   const { t } = useTranslation();
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const queries = useQueryClient();
   const remove = async () => {
-    await api.DELETE('/v1/opt-outs/{phone}', { params: { path: { phone: nameOf(row) } } });
+    await gwk.optOuts.delete(nameOf(row));
     await queries.invalidateQueries({ queryKey: [id, 'opt-outs'] });
   };
   return (

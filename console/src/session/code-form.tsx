@@ -1,8 +1,9 @@
+import { ApiError } from '@gwk/client';
 import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../api/problem';
+import { ConsoleError, type Factors } from '../api/problem';
 import { ProblemAlert } from '../ui/problem-alert';
 import { PasskeyButton } from './passkey-button';
 import { canUsePasskeys, confirmPasskey } from './passkeys';
@@ -12,11 +13,11 @@ export const isProblem = (error: Error | null, code: string): boolean =>
   error instanceof ApiError && error.code === code;
 
 /** The second factors of the person, if the answer asks for one; else null. */
-export const findFactors = (error: Error | null): ApiError['factors'] | null =>
-  error instanceof ApiError && error.code === 'mfa-required' ? error.factors : null;
+export const findFactors = (error: Error | null): Factors | null =>
+  error instanceof ConsoleError && error.code === 'mfa-required' ? error.factors : null;
 
 interface CodeFormProps {
-  factors: ApiError['factors'];
+  factors: Factors;
   done: (session: Session) => void;
   /** Returns to e-mail and password. */
   back: () => void;

@@ -2,7 +2,7 @@ import { Alert, Button, Stack } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { ApiError } from '../api/problem';
+import { GwkError } from '@gwk/client';
 import { ProblemAlert } from '../ui/problem-alert';
 import { canUsePasskeys } from './passkeys';
 import type { Session } from './session-api';
@@ -36,7 +36,7 @@ export function PasskeyButton({ label, use, done }: PasskeyButtonProps) {
 /** Shows the error of a passkey: a problem of the API, or that the browser used none. */
 export function PasskeyError({ error }: { error: Error | null }) {
   const { t } = useTranslation();
-  if (!error || error instanceof ApiError) return <ProblemAlert error={error} />;
+  if (!error || error instanceof GwkError) return <ProblemAlert error={error} />;
   return (
     <Alert color="orange" role="alert" title={t('passkeys.notUsed')}>
       {t(error.name === 'InvalidStateError' ? 'passkeys.known' : 'passkeys.notUsedHelp')}

@@ -1,5 +1,5 @@
+import { ApiError } from '@gwk/client';
 import { getClient, setCsrfToken, takeData } from '../api/client';
-import { ApiError } from '../api/problem';
 import type { components } from '../generated/api';
 
 export type Session = components['schemas']['SessionOut'];

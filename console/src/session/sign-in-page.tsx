@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ProblemAlert } from '../ui/problem-alert';
-import type { ApiError } from '../api/problem';
+import type { Factors } from '../api/problem';
 import { CodeForm, findFactors } from './code-form';
 import { EntryLayout } from './entry-layout';
 import { Forgotten } from './forgotten';
@@ -19,7 +19,7 @@ export function SignInPage() {
   const { t } = useTranslation();
   const setSession = useSetSession();
   /** Second factors of the person whose password was right. */
-  const [factors, setFactors] = useState<ApiError['factors'] | null>(null);
+  const [factors, setFactors] = useState<Factors | null>(null);
   const { data: methods, isPending } = useSignInMethods();
   // Without an answer the password remains, whose error says why.
   const { password = true, passkey = true, provider = null } = methods ?? {};
@@ -44,7 +44,7 @@ export function SignInPage() {
   );
 }
 
-function PasswordForm({ askForFactor }: { askForFactor: (factors: ApiError['factors'] | null) => void }) {
+function PasswordForm({ askForFactor }: { askForFactor: (factors: Factors | null) => void }) {
   const { t } = useTranslation();
   const setSession = useSetSession();
   const [email, setEmail] = useState('');

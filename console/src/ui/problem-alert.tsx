@@ -1,8 +1,8 @@
+import { ApiError, ConnectionError } from '@gwk/client';
 import { Alert, Anchor, Code, List, Stack, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
-import { ApiError } from '../api/problem';
 import { formatDuration } from './duration';
 
 /** Shows an error: its title, the advice, the invalid fields and the request id. Nothing without an error. */
@@ -10,20 +10,21 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
   const { t, i18n } = useTranslation();
   const { account } = useParams();
   if (!error) return null;
+  if (error instanceof ConnectionError) {
+    return (
+      <Alert color="red" icon={<IconAlertCircle />} title={t('problems.unreachable')} role="alert">
+        <Text size="sm">{t('problems.advice.network')}</Text>
+      </Alert>
+    );
+  }
   if (!(error instanceof ApiError)) {
     return <Alert color="red" icon={<IconAlertCircle />} title={t('problems.unexpected')} role="alert" />;
   }
   return (
-    <Alert
-      color="red"
-      icon={<IconAlertCircle />}
-      title={error.message || t('problems.unreachable')}
-      role="alert"
-      variant="light"
-    >
+    <Alert color="red" icon={<IconAlertCircle />} title={error.message} role="alert" variant="light">
       <Stack gap={6}>
         <Text size="sm">
-          {t(adviceOf(error), { duration: formatDuration(error.retryAfterSeconds ?? 0, i18n.language) })}
+          {t(adviceOf(error), { duration: formatDuration(error.retryAfter ?? 0, i18n.language) })}
         </Text>
         {error.code === 'mfa-not-verified' && account !== undefined && (
           <Anchor size="sm" component={Link} to={`/${account}/profile`}>
@@ -31,9 +32,9 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
           </Anchor>
         )}
         {error.requiredScope !== null && <Code>{error.requiredScope}</Code>}
-        {error.fields.length > 0 && (
+        {error.errors.length > 0 && (
           <List size="sm">
-            {error.fields.map(({ path, message }) => (
+            {error.errors.map(({ path, message }) => (
               <List.Item key={path}>
                 <Code>{path}</Code> {message}
               </List.Item>
@@ -60,7 +61,6 @@ export function ProblemAlert({ error }: { error: Error | null | undefined }) {
 }
 
 const ADVICE = {
-  network: 'problems.advice.network',
   unauthorized: 'problems.advice.unauthorized',
   forbidden: 'problems.advice.forbidden',
   'insufficient-scope': 'problems.advice.forbidden',
@@ -91,4 +91,6 @@ const ADVICE = {
   'last-owner': 'problems.advice.lastOwner',
 } as const;
 
-const adviceOf = ({ code }: ApiError) => ADVICE[code as keyof typeof ADVICE] ?? 'problems.advice.correct';
+const adviceOf = ({ code, status }: ApiError) =>
+  ADVICE[code as keyof typeof ADVICE] ??
+  (status >= 500 ? ('problems.advice.retry' as const) : ('problems.advice.correct' as const));

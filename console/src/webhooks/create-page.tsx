@@ -3,7 +3,6 @@ import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { CopyText } from '../ui/copy-text';
 import { InstancesSelect } from '../ui/instance-select';
@@ -30,7 +29,7 @@ export default function CreateEndpointPage() {
 
 function CreateForm({ done }: { done: (endpoint: Endpoint) => void }) {
   const { t } = useTranslation();
-  const { api, access } = useAccount();
+  const { gwk, access } = useAccount();
   // The API refuses an endpoint for all numbers to a member who may use only some.
   const isRestricted = access.instance_ids !== null;
   const [url, setUrl] = useState('');
@@ -40,7 +39,7 @@ function CreateForm({ done }: { done: (endpoint: Endpoint) => void }) {
   const creation = useMutation({
     mutationFn: () => {
       const body = { url: url.trim(), description, event_types: types, instance_ids: instances, headers: {} };
-      return takeData(api.POST('/v1/webhook-endpoints', { body }));
+      return gwk.webhookEndpoints.create(body);
     },
     onSuccess: done,
   });

@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import type { components } from '../generated/api';
 import { EmptyState } from '../ui/empty-state';
@@ -21,18 +20,11 @@ const STATUSES = Object.keys(COLORS) as Delivery['status'][];
 /** The delivery log of an endpoint. */
 export function Deliveries({ endpointId }: { endpointId: string }) {
   const { t } = useTranslation();
-  const { id, api, can } = useAccount();
+  const { id, gwk, can } = useAccount();
   const [status, setStatus] = useFilter('status');
   const filter = { ...(status !== null && { status: status as Delivery['status'] }) };
   const pages = usePages([id, 'deliveries', endpointId, status], (cursor) =>
-    takeData(
-      api.GET('/v1/webhook-endpoints/{endpoint_id}/deliveries', {
-        params: {
-          path: { endpoint_id: endpointId },
-          query: { ...filter, ...(cursor !== undefined && { cursor }) },
-        },
-      }),
-    ),
+    gwk.webhookEndpoints.listDeliveries(endpointId, { ...filter, ...(cursor !== undefined && { cursor }) }),
   );
   return (
     <Stack component="section">
@@ -65,17 +57,14 @@ type Period = keyof typeof PERIODS;
 
 function RetryFailed({ endpointId }: { endpointId: string }) {
   const { t } = useTranslation();
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const queries = useQueryClient();
   const [period, setPeriod] = useState<Period>('day');
   const retry = useMutation({
     mutationFn: () =>
-      takeData(
-        api.POST('/v1/webhook-endpoints/{endpoint_id}/retry-failed', {
-          params: { path: { endpoint_id: endpointId } },
-          body: { since: new Date(Date.now() - PERIODS[period]).toISOString() },
-        }),
-      ),
+      gwk.webhookEndpoints.retryFailedDeliveries(endpointId, {
+        since: new Date(Date.now() - PERIODS[period]).toISOString(),
+      }),
     onSuccess: () => queries.invalidateQueries({ queryKey: [id, 'deliveries'] }),
   });
   return (
@@ -131,13 +120,10 @@ function DeliveriesTable({ deliveries }: { deliveries: Delivery[] }) {
 
 /** Sends a delivery again. */
 export function useRetry(deliveryId: string) {
-  const { id, api } = useAccount();
+  const { id, gwk } = useAccount();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: () =>
-      api.POST('/v1/webhook-deliveries/{delivery_id}/retry', {
-        params: { path: { delivery_id: deliveryId } },
-      }),
+    mutationFn: () => gwk.webhookDeliveries.retry(deliveryId),
     onSuccess: () => queries.invalidateQueries({ queryKey: [id, 'deliveries'] }),
   });
 }

@@ -2,7 +2,6 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useNavigate, useParams } from 'react-router';
-import { takeData } from '../api/client';
 import { useAccount } from '../app/account';
 import { ConfirmButton } from '../ui/confirm-button';
 import { CopyText } from '../ui/copy-text';
@@ -17,14 +16,11 @@ import { EndpointState, type Endpoint } from './webhooks-page';
 
 export default function EndpointPage() {
   const { t } = useTranslation();
-  const { id, api, path } = useAccount();
+  const { id, gwk, path } = useAccount();
   const { endpoint = '' } = useParams();
   const query = useQuery({
     queryKey: [id, 'endpoint', endpoint],
-    queryFn: () =>
-      takeData(
-        api.GET('/v1/webhook-endpoints/{endpoint_id}', { params: { path: { endpoint_id: endpoint } } }),
-      ),
+    queryFn: () => gwk.webhookEndpoints.get(endpoint),
     refetchInterval: LIVE_MS,
   });
   const header = (
@@ -67,25 +63,23 @@ function Content({ endpoint }: { endpoint: Endpoint }) {
 
 function Actions({ endpoint }: { endpoint: Endpoint }) {
   const { t, i18n } = useTranslation();
-  const { id, api, path } = useAccount();
+  const { id, gwk, path } = useAccount();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const params = { path: { endpoint_id: endpoint.id } };
   const renew = () => queries.invalidateQueries({ queryKey: [id] });
   const test = useMutation({
-    mutationFn: () => api.POST('/v1/webhook-endpoints/{endpoint_id}/test', { params }),
+    mutationFn: () => gwk.webhookEndpoints.test(endpoint.id),
     onSuccess: renew,
   });
   const toggle = useMutation({
-    mutationFn: () =>
-      api.PATCH('/v1/webhook-endpoints/{endpoint_id}', { params, body: { enabled: !endpoint.enabled } }),
+    mutationFn: () => gwk.webhookEndpoints.update(endpoint.id, { enabled: !endpoint.enabled }),
     onSuccess: renew,
   });
   const rotate = useMutation({
-    mutationFn: () => takeData(api.POST('/v1/webhook-endpoints/{endpoint_id}/rotate-secret', { params })),
+    mutationFn: () => gwk.webhookEndpoints.rotateSecret(endpoint.id),
   });
   const remove = async () => {
-    await api.DELETE('/v1/webhook-endpoints/{endpoint_id}', { params });
+    await gwk.webhookEndpoints.delete(endpoint.id);
     await queries.invalidateQueries({ queryKey: [id, 'endpoints'] });
     void navigate(path('webhooks'));
   };

@@ -22,11 +22,10 @@ interface ConnectedProps {
 /** Names the linked phone. Another person may have scanned the code, so the person who pairs can unlink it at once. */
 export function Connected({ instance, linked, restart }: ConnectedProps) {
   const { t } = useTranslation();
-  const { api, path } = useAccount();
+  const { gwk, path } = useAccount();
   const renew = useRenewInstance(instance.id);
   const undo = useMutation({
-    mutationFn: () =>
-      api.POST('/v1/instances/{instance_id}/logout', { params: { path: { instance_id: instance.id } } }),
+    mutationFn: () => gwk.instances.logout(instance.id),
     onSuccess: renew,
   });
   const phone = readPhone(linked ?? instance);

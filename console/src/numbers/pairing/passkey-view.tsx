@@ -2,7 +2,6 @@ import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
-import { takeData } from '../../api/client';
 import { useAccount } from '../../app/account';
 import { ProblemAlert } from '../../ui/problem-alert';
 import { readPhone, type Instance } from '../queries';
@@ -37,16 +36,10 @@ function ElsewhereAnswered({ passkey }: Pick<PasskeyViewProps, 'passkey'>) {
  */
 function PasskeyRequest({ instance, passkey }: PasskeyViewProps) {
   const { t } = useTranslation();
-  const { api } = useAccount();
+  const { gwk } = useAccount();
   const time = useTime(passkey.expiresAt);
   const { mutate, isPending, isSuccess, error } = useMutation({
-    mutationFn: (credential: PasskeyCredential) =>
-      takeData(
-        api.POST('/v1/instances/{instance_id}/pairing/passkey', {
-          params: { path: { instance_id: instance.id } },
-          body: { credential },
-        }),
-      ),
+    mutationFn: (credential: PasskeyCredential) => gwk.instances.answerPasskey(instance.id, { credential }),
   });
   const listen = useCallback(
     (shown: HTMLElement | null) => {
@@ -83,11 +76,9 @@ function PasskeyRequest({ instance, passkey }: PasskeyViewProps) {
 
 function CodeComparison({ instance, code }: { instance: Instance; code: string }) {
   const { t } = useTranslation();
-  const { api } = useAccount();
-  const params = { path: { instance_id: instance.id } };
+  const { gwk } = useAccount();
   const compare = useMutation({
-    mutationFn: (equal: boolean) =>
-      takeData(api.POST('/v1/instances/{instance_id}/pairing/passkey/confirm', { params, body: { equal } })),
+    mutationFn: (equal: boolean) => gwk.instances.confirmPasskey(instance.id, { equal }),
   });
   return (
     <Stack align="center" role="status">

@@ -1,8 +1,5 @@
-import type { StreamEvent } from '@gwk/client';
+import { ApiError, type StreamEvent } from '@gwk/client';
 import { useCallback, useEffect, useReducer, useState } from 'react';
-import { takeData } from '../../api/client';
-import { ApiError } from '../../api/problem';
-import { readStream } from '../../api/stream';
 import { useAccount, type Account } from '../../app/account';
 import type { components } from '../../generated/api';
 
@@ -86,14 +83,11 @@ export function usePairing(
 }
 
 async function open(
-  { api }: Account,
+  { gwk }: Account,
   instanceId: string,
   request: PairingRequest,
 ): Promise<Partial<Pairing>> {
-  const path = { instance_id: instanceId };
-  const opened = await takeData(
-    api.POST('/v1/instances/{instance_id}/pairing', { params: { path }, body: request }),
-  );
+  const opened = await gwk.instances.startPairing(instanceId, request);
   if (opened.qr) return { phase: 'open', code: showQr(opened.qr) };
   // The stream follows with the time at which the code ends.
   return { phase: 'open' };
@@ -122,7 +116,7 @@ async function follow(following: Following): Promise<void> {
     try {
       if (await followOnce(following)) return;
     } catch (error) {
-      const isFinal = error instanceof ApiError && error.status > 0 && error.status !== 503;
+      const isFinal = error instanceof ApiError && error.status !== 503;
       if (isFinal) return following.update({ phase: 'failed', error });
     }
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
@@ -132,7 +126,7 @@ async function follow(following: Following): Promise<void> {
 /** Returns whether the session has ended. False: the stream was lost. */
 async function followOnce(following: Following): Promise<boolean> {
   const { account, instanceId, signal, update } = following;
-  for await (const event of readStream(`/v1/instances/${instanceId}/pairing/stream`, account.id, signal)) {
+  for await (const event of account.gwk.instances.streamPairing(instanceId, { signal })) {
     const next = readEvent(event);
     update(next.phase === 'failed' ? { ...next, ...(await readFailure(following)) } : next);
     if (next.phase === 'failed' || next.phase === 'connected') return true;
@@ -161,7 +155,6 @@ function readEvent({ event, data }: StreamEvent): Partial<Pairing> {
 
 /** The stream says why in Portuguese; the session has the reason as a word. */
 async function readFailure({ account, instanceId }: Following): Promise<Partial<Pairing>> {
-  const params = { path: { instance_id: instanceId } };
-  const { error } = await takeData(account.api.GET('/v1/instances/{instance_id}/pairing', { params }));
+  const { error } = await account.gwk.instances.getPairing(instanceId);
   return error ? { failure: error } : {};
 }
