@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,7 +26,8 @@ import { runTool } from '../support/python.js';
 import { readPageBlocks } from '../support/readme.js';
 import { until } from '../support/wait.js';
 
-// The clients and receivers of docs/sdk-go.md and docs/sdk-php.md, with deliveries of a running gateway.
+// The clients and receivers of docs/sdk-go.md and docs/sdk-php.md, with deliveries of a running gateway, and the client
+// for TypeScript on the platforms that docs/sdk-typescript.md names beside Node.
 
 const SOURCES = join(ROOT, 'test/interop/generators');
 const OAPI_CODEGEN: GoModule = {
@@ -198,3 +208,45 @@ withPhp(
     await checkReceiver(command, ['-n', '-S', '127.0.0.1:PORT', 'receive.php'], { env, large: 401 });
   },
 );
+
+const PLATFORMS: [name: string, program: string, ...args: string[]][] = [
+  // Its .bin/bun would need a script at installation.
+  ['Bun', globSync('@oven/bun-*/bin/bun', { cwd: join(ROOT, 'node_modules') })[0]!],
+  ['Deno', '.bin/deno', 'run', '--no-config', '--node-modules-dir=manual', '--allow-all'],
+];
+
+test.each(PLATFORMS)('the client for TypeScript works on %s', async (_, program, ...args) => {
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, '@gwk'), { recursive: true });
+  rmSync(join(modules, '@gwk/client'), { force: true });
+  symlinkSync(join(ROOT, 'sdk/typescript'), join(modules, '@gwk/client'));
+  copyFileSync(join(ROOT, 'test/interop/sdk-runtime.mjs'), join(folder, 'runtime.mjs'));
+  writeFileSync(join(folder, 'note.txt'), 'File');
+  const { headers, body } = delivery;
+  writeFileSync(join(folder, 'delivery.json'), JSON.stringify({ headers, body: String(body), secret }));
+  const env = {
+    GWK_ADDRESS: gateway.urls[0]!,
+    GWK_API_KEY: customer.key.api_key,
+    INSTANCE: instance,
+    RECIPIENT: FRIEND,
+    FILE: join(folder, 'note.txt'),
+    DELIVERY: join(folder, 'delivery.json'),
+  };
+  const child = spawn(join(ROOT, 'node_modules', program), [...args, 'runtime.mjs'], {
+    cwd: folder,
+    env: { ...baseEnvironment(), ...env },
+  });
+  const [output, fault] = await Promise.all([
+    buffer(child.stdout),
+    buffer(child.stderr),
+    once(child, 'close'),
+  ]);
+  expect([String(output), String(fault)]).toEqual([expect.stringMatching(/^\{.*\}\n$/), '']);
+  expect(JSON.parse(String(output))).toEqual({
+    sizes: [4, 4, 6],
+    isFollowed: true,
+    listed: 1,
+    isApiError: true,
+    text: 'Olá',
+  });
+});
