@@ -2,7 +2,6 @@ import { createBrowserRouter, type RouteObject } from 'react-router';
 import { HomePage, RequireSession, StartPage } from './require-session';
 import type { PagePath } from './page-rights';
 import { NotFoundPage, RouteError } from './route-error';
-import { PlatformShell, Shell } from './shell';
 
 /** A page in a file of its own, loaded when it is opened. */
 const page = (path: string, load: () => Promise<{ default: React.ComponentType }>): RouteObject => ({
@@ -34,7 +33,7 @@ export const router = createBrowserRouter(
             page('approve-key', () => import('../keys/approve-key-page')),
             {
               path: 'platform',
-              element: <PlatformShell />,
+              lazy: async () => ({ Component: (await import('./shell')).PlatformShell }),
               children: [
                 page('overview', () => import('../platform/overview-page')),
                 page('accounts', () => import('../platform/accounts-page')),
@@ -46,7 +45,7 @@ export const router = createBrowserRouter(
             },
             {
               path: ':account',
-              element: <Shell />,
+              lazy: async () => ({ Component: (await import('./shell')).Shell }),
               children: [
                 accountPage('overview', () => import('../overview/overview-page')),
                 accountPage('numbers', () => import('../numbers/numbers-page')),
