@@ -400,8 +400,11 @@ describe('a stream', () => {
     const { client } = script(end, stream(': ping\n\n'), ...unavailable, broken, refuse(401, 'unauthorized'));
     const lost: string[] = [];
     const onLost = ({ message }: Error) => void lost.push(message);
-    const following = collect(client.events.follow({ after: 'oldest' }, { onLost }));
+    let opened = 0;
+    const onOpen = () => void opened++;
+    const following = collect(client.events.follow({ after: 'oldest' }, { onLost, onOpen }));
     await expect(following).rejects.toMatchObject({ status: 401 });
+    expect(opened).toBe(2);
     expect(lost.slice(0, 3)).toEqual(['The stream ended: slow_reader', 'The stream ended', 'unavailable']);
     expect(lost).toHaveLength(7);
     expect(lost[6]).toBe('No answer from the gateway');

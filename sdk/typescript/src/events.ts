@@ -14,6 +14,8 @@ export type WebhookEvent = WithoutIds<GwkEvent> & { id: string };
 export type FollowQuery = NonNullable<paths['/v1/events/stream']['get']['parameters']['query']>;
 
 export interface FollowOptions extends CallOptions {
+  /** Runs each time that a stream has begun. */
+  onOpen?: () => void;
   /** Runs before each new stream, with the reason why the last one ended or failed. An error that it throws ends it. */
   onLost?: (reason: Error) => void;
 }
@@ -59,9 +61,9 @@ async function findEnd(transport: Transport, options: CallOptions): Promise<stri
   return (page as { next_cursor: string }).next_cursor;
 }
 
-async function* readOnce(transport: Transport, query: FollowQuery, options: CallOptions) {
+async function* readOnce(transport: Transport, query: FollowQuery, options: FollowOptions) {
   const call = { method: 'GET', path: '/v1/events/stream', params: {}, query, options };
-  for await (const { id, event, data } of transport.stream(call)) {
+  for await (const { id, event, data } of transport.stream(call, options.onOpen)) {
     if (event === 'end') throw new StreamEndedError((data as { reason: string }).reason);
     if (id !== undefined) yield { event: data as GwkEvent, cursor: id };
   }

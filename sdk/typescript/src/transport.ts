@@ -86,8 +86,9 @@ export class Transport {
   }
 
   /** Reads the events of a stream until it ends. @throws as `send`, also when the stream breaks */
-  async *stream(call: Call): AsyncGenerator<StreamEvent> {
+  async *stream(call: Call, onOpen?: () => void): AsyncGenerator<StreamEvent> {
     const body = await this.send({ ...call, isStream: true });
+    onOpen?.();
     try {
       yield* readServerSentEvents(body as ReadableStream<Uint8Array>);
     } catch (error) {
