@@ -18,7 +18,7 @@ export function registerPolicies(program: Command): void {
     .addHelpText(
       'after',
       '\nKeys: active_hours, mass_block, opt_out, menu_ttl_hours, new_contacts_per_day, messages_per_minute, reject_calls.' +
-        '\nDATABASE_URL names the database. Prints JSON. Replicas apply a change within 2 s.\n',
+        '\nDATABASE_URL names the database. Prints JSON. A change applies to the next request, and to engines within 10 s.\n',
     );
 
   withTarget(policy.command('set'), '; a later change of its Instance resource replaces the overrides')
