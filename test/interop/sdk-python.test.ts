@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { typeTutorial } from '../support/docs/tutorial.js';
 import { newCustomer } from '../support/gateway/customer.js';
 import { Gateway } from '../support/gateway/gateway.js';
 import { ROOT } from '../support/program.js';
 import { hasPython, preparePython, runTool } from '../support/python.js';
-import { readPageBlocks } from '../support/readme.js';
+import { until } from '../support/wait.js';
 
-// The tests of the Python client (sdk/python/tests) and the program of docs/quickstart.md, with a running gateway.
+// The tests of the Python client (sdk/python/tests) and the program of docs/tutorials/python.md, with a running gateway.
 
 const FOLDER = join(ROOT, 'sdk/python');
 const PACKAGE = join(FOLDER, 'build');
@@ -48,14 +49,17 @@ describeWithPython(`the client for Python${hasPython ? '' : ' (needs Python 3.10
       const output = await runProgram(join(bin, 'python'), ['-m', 'pytest', '--tb=short'], env);
       expect(output).toMatch(/\d+ passed/);
       expect(output).not.toMatch(/\d+ (skipped|failed)/);
-      const [program, ...others] = readPageBlocks('quickstart.md', 'python');
-      expect(others).toEqual([]);
-      const file = join(PACKAGE, 'quickstart.py');
-      writeFileSync(file, program!);
-      const reader = { GWK_ADDRESS: env.GWK_URL, RECIPIENT: '5511987650179' };
-      expect(await runProgram(join(bin, 'python'), [file], { ...env, ...reader })).toMatch(
-        /^msg_[0-9a-f]{32}\n$/,
-      );
+      const folder = mkdtempSync(join(PACKAGE, 'tutorial-'));
+      const access = { base_url: env.GWK_URL!, api_key: env.GWK_API_KEY };
+      const reader = { PATH: `${bin}:${process.env['PATH']}`, PYTHONPATH: PACKAGE };
+      const id = await typeTutorial({ language: 'python', file: 'bot.py', folder, access, env: reader });
+      rmSync(folder, { recursive: true });
+      const answered = async () => {
+        const path = `/v1/messages?instance_id=${id}`;
+        const { data } = await customer.client.expect<{ data: { direction: string }[] }>(200, 'GET', path);
+        return data.filter(({ direction }) => direction === 'outbound').length === 2;
+      };
+      await until(answered, { what: 'the program has answered' });
       customer.close();
     } finally {
       await gateway.stop();

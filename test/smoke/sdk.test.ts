@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { ApiError, Gwk, OPERATIONS, WebhookVerificationError } from '@gwk/client';
 import ts from 'typescript';
+import { typeTutorial } from '../support/docs/tutorial.js';
 import { pickPort } from '../support/ports.js';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
@@ -293,6 +294,19 @@ describe('the client for TypeScript', () => {
       for (const { child } of [receiver, follower]) child.kill('SIGKILL');
       await client.webhookEndpoints.delete(endpoint.id);
     }
+  });
+
+  test('a reader of the Node tutorial sends, follows and answers', async () => {
+    const folder = mkdtempSync(join(ROOT, 'test/dist/tutorial-'));
+    const access = { base_url: stage.gateway.urls[0]!, api_key: stage.customer.key.api_key };
+    const id = await typeTutorial({ language: 'ts', file: 'bot.mts', folder, access });
+    rmSync(folder, { recursive: true });
+    const answered = async () => {
+      const { data } = await client.messages.list({ instance_id: id });
+      return data.filter(({ direction }) => direction === 'outbound').length === 2;
+    };
+    await until(answered, { what: 'the program has answered' });
+    await client.instances.delete(id);
   });
 
   test('runs the recipe that pairs a phone', async () => {

@@ -57,17 +57,20 @@ async function makeValues({ network }: E2eStage, stores: Stores): Promise<object
   return { ...values, operator: { settings } };
 }
 
-/** "Try it" of docs/install.md with the notes that Helm prints, on a node without images of gwk and with volumes of a default storage class. */
+/** docs/tutorials/kubernetes.md with the notes that Helm prints, on a node without images of gwk and with volumes of a default storage class. */
 export async function tryIt(reader: Reader): Promise<void> {
   const { cluster } = reader.stage;
   for (const name of PROGRAMS)
     await cluster.node(MAIN_NODE).ctr('images', 'rm', `docker.io/library/gwk-${name}:${VERSIONS.first}`);
   await makeVolumes(reader.stage);
-  await reader.type('install.md', 'kind load', {}, ROOT);
+  await reader.type('tutorials/kubernetes.md', 'kind load', {}, ROOT);
   await importByHand(reader);
-  const installed = await reader.type('install.md', 'demo.enabled=true');
+  const installed = await reader.type('tutorials/kubernetes.md', 'demo.enabled=true');
   expectTexts(installed, 'gwk account create main', /^Phase:\s+Succeeded$/m);
-  await followNotes(reader, installed);
+  await followNotes(reader, installed, async (key) => {
+    const sent = await reader.type('tutorials/kubernetes.md', 'get gwi first', { 'gwk_live_...': key });
+    expectTexts(sent, '"status":"queued"', '"type":"message.status_updated"');
+  });
   await reader.run('kubectl -n messages delete gwi first --timeout=1m');
 }
 
@@ -75,8 +78,8 @@ export async function tryIt(reader: Reader): Promise<void> {
 async function importByHand(reader: Reader): Promise<void> {
   const node = reader.stage.cluster.node(MAIN_NODE);
   await node.ctr('images', 'rm', `docker.io/library/gwk-api:${VERSIONS.first}`);
-  await reader.typeInline('install.md', 'docker save');
-  await reader.type('install.md', 'images import');
+  await reader.typeInline('tutorials/kubernetes.md', 'docker save');
+  await reader.type('tutorials/kubernetes.md', 'images import');
 }
 
 async function makeVolumes(stage: E2eStage): Promise<void> {

@@ -3,16 +3,24 @@ import { expectTexts, type Reader } from './reader.js';
 /**
  * Types what Helm prints after an installation (charts/gwk/templates/NOTES.txt), word by word, and opens the link to the
  * console in Chromium.
+ *
+ * @param use uses the API with the key, while the printed `kubectl port-forward` runs
  */
-export async function followNotes(reader: Reader, printed: string): Promise<void> {
+export async function followNotes(
+  reader: Reader,
+  printed: string,
+  use: (key: string) => Promise<void>,
+): Promise<void> {
   const commands = listCommands(printed);
   const stops: (() => Promise<void>)[] = [];
-  let last = '';
+  let [key, last] = ['', ''];
   try {
     for (const command of commands) {
       if (command.includes(' port-forward ')) stops.push(await reader.start(command, 'Forwarding from'));
       else last = await reader.run(command);
+      if (command.includes(' key create ')) key = (JSON.parse(last) as { api_key: string }).api_key;
     }
+    await use(key);
     const { url } = JSON.parse(last) as { url: string };
     expectTexts(printed, new URL('/console', url).href);
     await openConsole(url);

@@ -4,7 +4,8 @@ import { ROOT } from '../program.js';
 import { readPageBlocks } from '../readme.js';
 
 /** The pages for administrators. A test types each of their shell blocks. */
-export type AdministratorPage = 'install.md' | 'kubernetes.md' | 'upgrade.md' | 'operate.md' | 'uninstall.md';
+export type AdministratorPage =
+  'tutorials/kubernetes.md' | 'install.md' | 'kubernetes.md' | 'upgrade.md' | 'operate.md' | 'uninstall.md';
 
 const POSTGRES = 'test/processes/dump.test.ts';
 const STORED = 'test/kubernetes/resource-versions.test.ts';
@@ -14,10 +15,13 @@ const walk = (page: string): string => `${WALK}${page}.ts`;
 
 /** Each shell block of a page, by a text of the block, and the test that types it. `^` means that a block begins with the text. */
 export const BLOCKS: Record<AdministratorPage, [text: string, typed: string][]> = {
-  'install.md': [
+  'tutorials/kubernetes.md': [
     ['kind load', walk('install')],
     ['images import', walk('install')],
     ['demo.enabled=true', walk('install')],
+    ['get gwi first', walk('install')],
+  ],
+  'install.md': [
     ['create secret generic databases', walk('install')],
     ['--values values.yaml', walk('install')],
     ['service-name=kubernetes', walk('install')],
