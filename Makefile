@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 INSTALLED := node_modules/.installed
 CLIENT := api/src/generated/prisma/client.ts
-MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json test/network/package.json sdk/*/package.json)
+MANIFESTS := package.json package-lock.json .npmrc $(filter-out site/%,$(wildcard */package.json test/network/package.json sdk/*/package.json))
 JEST := npm run --silent jest --
 
 ##@ Use
@@ -216,6 +216,19 @@ audit: audit-packages ## Also scan the images (make images) with trivy or grype
 .PHONY: docs
 docs: build ## Regenerate the docs pages that come from code
 	@exec node scripts/docs.js
+
+# The site has packages of its own, so that nothing else installs them.
+SITE_PACKAGES := site/node_modules/.installed
+$(SITE_PACKAGES): site/package.json site/package-lock.json
+	@cd site && npm ci --ignore-scripts --no-audit --no-progress --loglevel=error
+	@touch $@
+
+.PHONY: site-packages
+site-packages: $(SITE_PACKAGES)
+
+.PHONY: site
+site: build site-packages ## Build the public pages from docs/ into site/dist (SITE_BASE=/gwk/ SITE_ADDRESS=https://gwk-dev.github.io)
+	@exec node site/build.js
 
 .PHONY: crds
 crds: build ## Regenerate the CRD (crds/ and the chart's copy) from core

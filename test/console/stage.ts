@@ -174,10 +174,15 @@ interface Violation {
 }
 
 /** Serious and critical violations that axe finds on the page. */
-export async function findViolations(page: Page): Promise<string[]> {
+export const findViolations = (page: Page): Promise<string[]> =>
+  listViolations(page, (impact) => impact === 'serious' || impact === 'critical');
+
+/** Violations of any impact, or of those that count. */
+export async function listViolations(
+  page: Page,
+  counts: (impact: string | null) => boolean = () => true,
+): Promise<string[]> {
   await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)');
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+  return violations.filter(({ impact }) => counts(impact)).map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
 }

@@ -28,6 +28,12 @@ test('every package of the lock file has a permitted licence', () => {
   expect(packages.map(findFault).filter((fault) => fault !== null)).toEqual([]);
 });
 
+test('every package of the site has a permitted licence', () => {
+  const ofSite = lockedPackages(join(ROOT, 'site/package-lock.json'));
+  expect(ofSite.length).toBeGreaterThan(100);
+  expect(ofSite.map(findFault).filter((fault) => fault !== null)).toEqual([]);
+});
+
 test('THIRD-PARTY.md equals the output of `make licences`', () => {
   expect(readFileSync(join(ROOT, 'THIRD-PARTY.md'), 'utf8')).toBe(page(packages));
 });

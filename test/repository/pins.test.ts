@@ -30,8 +30,8 @@ test.each(readdirSync(join(ROOT, WORKFLOWS)))('%s names each action by its commi
   expect(findMovableActions(workflow)).toEqual([]);
 });
 
-test('each command of the release and of the security checks is a make target', () => {
-  for (const name of ['release', 'security']) {
+test('each command of the release, the site and the security checks is a make target', () => {
+  for (const name of ['release', 'security', 'site']) {
     const { jobs } = parse(read(`${WORKFLOWS}/${name}.yml`)) as {
       jobs: Record<string, { steps: { run?: string }[] }>;
     };
