@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,6 +54,7 @@ describeWithChromium('the site', () => {
     const env = { ...process.env, SITE_BASE: BASE };
     execFileSync(process.execPath, [join(SITE, 'build.js')], { cwd: ROOT, env });
     server = serve();
+    await once(server, 'listening');
     address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${BASE}`;
     browser = await startChromium();
   });
@@ -76,7 +78,6 @@ describeWithChromium('the site', () => {
       const page = await open(path, look);
       expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false);
       expect([look.name, await listViolations(page)]).toEqual([look.name, []]);
-      await takePicture(page, `site-${path.replaceAll('/', '-') || 'start'}-${look.name}`);
       await page.context().close();
     }
   });
@@ -86,6 +87,7 @@ describeWithChromium('the site', () => {
       const page = await open('', look);
       const height = await page.evaluate<number>('document.documentElement.scrollHeight');
       expect([look.name, height]).toEqual([look.name, look.viewport.height]);
+      await takePicture(page, `site-start-${look.name}`);
       await page.context().close();
     }
   });
