@@ -14,7 +14,7 @@ test('no role has a right that the role above it lacks, except that agents send 
       ...permissions.filter((permission) => !above.permissions.includes(permission)),
     ].map((right) => `${role} ${right}`);
   });
-  expect(lacking).toEqual(['viewer webhooks:read', 'viewer events:read']);
+  expect(lacking).toEqual(['viewer webhooks:read']);
 });
 
 test('a viewer changes nothing', () => {

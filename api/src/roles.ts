@@ -43,7 +43,7 @@ export const ROLE_RIGHTS: Readonly<Record<Role, RoleRights>> = {
     permissions: ['overview:read', 'keys:write', 'account:read'],
   },
   agent: {
-    scopes: ['instances:read', 'messages:send', 'messages:read', 'media:write'],
+    scopes: ['instances:read', 'messages:send', 'messages:read', 'media:write', 'events:read'],
     permissions: ['overview:read', 'account:read'],
   },
   viewer: {
