@@ -29,11 +29,20 @@ export async function filterConversation(
 ): Promise<string | null> {
   if (given === undefined) return null;
   const id = fromPublicId('conversation', given);
-  const row =
-    id === null ? null : await db.conversation.findUnique({ where: { id }, include: { instance: true } });
+  if (id === null) throw new Problem('not-found');
+  await checkConversation(db, caller, id);
+  return id;
+}
+
+/** @throws Problem `not-found` for a conversation that the caller may not see */
+export async function checkConversation(
+  db: Pick<Prisma.TransactionClient, 'conversation'>,
+  caller: Caller,
+  id: string,
+): Promise<void> {
+  const row = await db.conversation.findUnique({ where: { id }, include: { instance: true } });
   if (!row || row.instance.accountId !== caller.accountId || !maySee(caller, row.instanceId))
     throw new Problem('not-found');
-  return row.id;
 }
 
 /**

@@ -50,6 +50,7 @@ const ENDPOINTS: [method: string, path: string, scope: string, status: number][]
   ['POST', `${E}/retry-failed`, 'webhooks:write', 200],
   ['POST', '/v1/webhook-deliveries/{delivery_id}/retry', 'webhooks:write', 202],
   ['GET', '/v1/conversations', 'messages:read', 200],
+  ['GET', '/v1/conversations/{conversation_id}', 'messages:read', 200],
   ['GET', '/v1/contacts', 'messages:read', 200],
   ['GET', '/v1/events', 'events:read', 200],
   ['GET', '/v1/events/stream', 'events:read', 200],

@@ -81,6 +81,20 @@ test('shows conversations with their newest message, the most recently active fi
   expect(data[2]!.last_message).toMatchObject({ direction: 'inbound', status: 'delivered' });
 });
 
+test('shows one conversation, which its messages name, and none of others', async () => {
+  await receive(engine, fromAna());
+  const shown = await find(ANA);
+  expect((await client.call('GET', `/v1/conversations/${shown.id}`)).body).toEqual(shown);
+  const { data } = (await client.call<Page<MessageOut>>('GET', '/v1/messages')).body;
+  expect(data).toMatchObject([{ conversation_id: shown.id }]);
+  const foreign = await api.clientOf(await api.account());
+  const restricted = await api.clientOf(account, {
+    instances: [fromPublicId('instance', (await startInstance('other'))[0])!],
+  });
+  for (const other of [foreign, restricted])
+    expect((await other.call('GET', `/v1/conversations/${shown.id}`)).status).toBe(404);
+});
+
 test('a conversation begins with a sent message too, and an opt-out is shown', async () => {
   await send('5531944440000');
   await client.call('POST', '/v1/opt-outs', { body: { phone: '5531944440000' } });

@@ -1,8 +1,9 @@
 import { parseUuidTime, toPublicId } from '@gwk/core/ids/ids';
 import { isGroupId } from '@gwk/core/ids/recipients';
+import { Problem } from '@gwk/core/problems/problems';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
-import { filterInstances } from '../accounts/find-instance.js';
+import { checkConversation, filterInstances } from '../accounts/find-instance.js';
 import type { Database } from '../database/database.js';
 import { upperBound, type PageRange } from '../database/keyset-pages.js';
 import { buildContactIds, type ContactNames } from '../events/emit.js';
@@ -41,10 +42,25 @@ export async function listConversations(
   page: PageRange,
 ): Promise<ConversationRow[]> {
   const instances = await findInstances(db, caller, filters.instance_id);
+  return readConversations(db, callList({ caller, instances, people: false }, filters, page));
+}
+
+/** @throws Problem `not-found` */
+export async function findConversation(db: Database, caller: Caller, id: string): Promise<ConversationRow> {
+  await checkConversation(db, caller, id);
+  const [row] = await readConversations(
+    db,
+    Prisma.sql`(SELECT * FROM conversations WHERE id = ${id}::uuid AND last_message_id IS NOT NULL)`,
+  );
+  if (!row) throw new Problem('not-found');
+  return row;
+}
+
+async function readConversations(db: Database, source: Prisma.Sql): Promise<ConversationRow[]> {
   const rows = await db.$queryRaw<Omit<ConversationRow, 'last'>[]>`
     SELECT ${PERSON}, v.id AS "conversationId", v.instance_id AS "instanceId", v.group_id AS "groupId", v.subject, v.unread,
       v.contact_id IS NOT NULL AND gwk_opted_out(v.contact_id, v.instance_id) AS "optedOut"
-    FROM ${callList({ caller, instances, people: false }, filters, page)} AS v LEFT JOIN contacts c ON c.id = v.contact_id
+    FROM ${source} AS v LEFT JOIN contacts c ON c.id = v.contact_id
     ORDER BY v.last_message_id DESC`;
   const last = await readMessages(
     db,

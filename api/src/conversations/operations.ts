@@ -1,7 +1,7 @@
 import { pageSchema } from '../http/cursor.js';
 import { operation } from '../http/operation.js';
 import { ContactOut, ConversationListQuery, ConversationOut } from '../resources/conversation.js';
-import { contactOut, conversationOut, listContacts, listConversations } from './list.js';
+import { contactOut, conversationOut, findConversation, listContacts, listConversations } from './list.js';
 
 export const conversationOperations = [
   operation({
@@ -17,6 +17,20 @@ export const conversationOperations = [
     handle({ caller, query, services: { db, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/conversations', query };
       return cursors.page(list, (page) => listConversations(db, caller, query, page), conversationOut);
+    },
+  }),
+
+  operation({
+    name: 'getConversation',
+    method: 'GET',
+    path: '/v1/conversations/{conversation_id}',
+    summary: 'A conversation',
+    scope: 'messages:read',
+    status: 200,
+    result: ConversationOut,
+    async handle({ caller, params, services: { db } }) {
+      const row = await findConversation(db, caller, params['conversation_id']!);
+      return { status: 200, body: conversationOut(row) };
     },
   }),
 

@@ -7,9 +7,12 @@ import { toField } from '../database/model-columns.js';
 import { rowView, type ShownFields } from '../http/row-view.js';
 
 /** The columns that a response shows. */
-export type ListedMessage = Pick<Message, ShownFields<MessageOut, Message> | 'errorCode' | 'errorMessage'> & {
-  /** Undefined: they were not read. */
-  conversationId?: string;
+export type ListedMessage = Pick<
+  Message,
+  Exclude<ShownFields<MessageOut, Message>, 'conversationId'> | 'errorCode' | 'errorMessage'
+> & {
+  /** Undefined or null: they were not read. */
+  conversationId?: string | null;
   lid?: string | undefined;
 };
 
@@ -35,6 +38,8 @@ export const UNSENT = Object.fromEntries(LISTED_FIELDS.map((field) => [field, nu
 export const messageOut = rowView<MessageOut, ListedMessage>(MessageOut, {
   id: ({ id }) => toPublicId('message', id),
   lid: ({ lid }) => lid,
+  conversation_id: ({ conversationId }) =>
+    conversationId ? toPublicId('conversation', conversationId) : undefined,
   instance_id: ({ instanceId }) => toPublicId('instance', instanceId),
   // The id exists from acceptance on. It is shown once the network has accepted the message.
   wa_message_id: ({ status, waMessageId }) => (hasLeft(status) ? waMessageId : null),

@@ -103,6 +103,8 @@ export const MessageOut = z.object({
   to: z.string(),
   /** The LID of the contact in `to`, if the instance knows it; not in the answer of a send. */
   lid: z.string().optional(),
+  /** Not in the answer of a send. */
+  conversation_id: idOut('conversation').optional(),
   type: z.enum([...MESSAGE_TYPES, 'other']),
   status: z.enum(MESSAGE_STATUSES),
   wa_message_id: z.string().nullable(),
