@@ -10,12 +10,14 @@ export const makeConsoleUrl = (consoleUrl: string, page: string): URL =>
   new URL(`/console/${page}`, consoleUrl);
 
 /** Describes the address of the console to the listener that serves it. */
-export function readConsoleAddress(config: Pick<ApiConfig, 'consoleUrl' | 'baseUrl'>) {
+export function readConsoleAddress(config: Pick<ApiConfig, 'consoleUrl' | 'baseUrl' | 'mediaUrl'>) {
   const { protocol, host } = new URL(findConsoleUrl(config));
   return {
     /** Host (with a port that is not the usual one) that serves the console alone; null: it shares that of the API. */
     ownHost: host === new URL(config.baseUrl).host ? null : host,
     secure: protocol === 'https:',
+    /** Origin of the links to files. */
+    media: new URL(config.mediaUrl ?? config.baseUrl).origin,
   };
 }
 

@@ -14,6 +14,8 @@ import { createServer } from './server.js';
 const SCRIPT = 'document.title = "gwk";\n'.repeat(50);
 const PAGE = '<meta nonce="CSP_NONCE"><script nonce="CSP_NONCE" src="/console/assets/index-1.js"></script>';
 
+const MEDIA = 'https://files.example.com';
+
 let folder: string;
 let server: http.Server;
 
@@ -38,7 +40,7 @@ async function listen(files: string, secure = false): Promise<http.Server> {
   app.use(
     serveConsole(
       { answered: () => undefined, closing: false, clock: processClock },
-      { ownHost: null, secure },
+      { ownHost: null, secure, media: MEDIA },
       files,
     ),
   );
@@ -73,6 +75,8 @@ test.each(['/console', '/console/', '/console/acc_1/numbers/ins_1', '/console/ha
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self'");
     expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain(`img-src 'self' data: ${MEDIA}`);
+    expect(policy).toContain(`media-src 'self' ${MEDIA}`);
     expect(policy.join()).not.toContain('unsafe');
     const nonce = /'nonce-([\w-]{22})'/.exec(policy.join())![1]!;
     expect(await response.text()).toBe(PAGE.replaceAll('CSP_NONCE', nonce));

@@ -32,7 +32,7 @@ const ENCODINGS = [
  */
 export function serveConsole(
   observer: Observer,
-  { ownHost, secure }: ReturnType<typeof readConsoleAddress>,
+  { ownHost, secure, media }: ReturnType<typeof readConsoleAddress>,
   folder: string = BUILT,
 ): RequestHandler {
   if (!existsSync(join(folder, 'index.html'))) return (_request, _response, next) => next();
@@ -49,7 +49,7 @@ export function serveConsole(
     if (!isRead) throw new Problem('method-not-allowed', { allow: 'GET, HEAD' });
     const answer = path.startsWith(ASSETS)
       ? answerAsset(assets.get(path.slice(ASSETS.length)), req.headers['accept-encoding'] ?? '')
-      : answerPage(page);
+      : answerPage(page, media);
     respond(req, response as Reply, finish(answer), observer);
   };
 }
@@ -102,7 +102,8 @@ function answerAsset(asset: Asset | undefined, accepted: string): Answer {
   };
 }
 
-function answerPage(page: string): Answer {
+/** @param media origin of the links to files, which may have a host of their own */
+function answerPage(page: string, media: string): Answer {
   const nonce = randomBytes(16).toString('base64url');
   const policy = [
     "default-src 'none'",
@@ -110,7 +111,8 @@ function answerPage(page: string): Answer {
     // The component library adds style elements, which carry the nonce.
     `style-src 'self' 'nonce-${nonce}'`,
     // QR codes of a pairing are data URLs.
-    "img-src 'self' data:",
+    `img-src 'self' data: ${media}`,
+    `media-src 'self' ${media}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
