@@ -1,10 +1,10 @@
 import 'i18next';
-import type { Texts } from './i18n/texts';
+import type { ConversationTexts, Texts } from './i18n/texts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: Texts };
+    resources: { translation: Texts & ConversationTexts };
     returnNull: false;
   }
 }

@@ -1,27 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { InstanceOut } from '@gwk/api/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { Person } from '@gwk/network/control/client';
 import type { Page } from 'playwright-core';
+import { ROOT } from '../support/program.js';
+import { newCustomer } from '../support/gateway/customer.js';
 import { until } from '../support/wait.js';
 import { describeWithChromium } from './chromium.js';
-import { ConsoleStage, findViolations, show, takePicture } from './stage.js';
+import { ConsoleStage, findViolations, show, takePicture, takePictures } from './stage.js';
+
+const FILES = join(ROOT, 'examples/media');
+const readFile = (name: string) => readFileSync(join(FILES, name));
+/** Runs a script if the page takes it for HTML or for an address. */
+const HOSTILE = `"><img src=x onerror="globalThis.hit=1"> javascript:globalThis.hit=1`;
+
+const PRESS_ENTER_TWICE = `for (const _ of [1, 2]) document.querySelector('form textarea').dispatchEvent(
+  new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))`;
 
 /** People with and without a phone number, who have written to a number of the account. */
 describeWithChromium('people in the console', () => {
   let stage: ConsoleStage;
   let page: Page;
   let eva: Person;
+  let ana: Person;
+  let shop: string;
   beforeAll(async () => {
     stage = await ConsoleStage.open('people');
     const { network, customer } = stage;
     const { client } = customer;
     const phone = await network.phone('5511955550001', { name: 'Shop' });
     const { id }: InstanceOut = await client.createInstance('Shop', 'web');
+    shop = id;
     const shown = await client.expect<PairingOut>(200, 'POST', `/v1/instances/${id}/pairing`);
     await phone.scan(shown.qr!.code);
     await until(async () => (await client.instance(id)).state === 'connected', { what: 'it is connected' });
     eva = await network.contact('5511900000001', { name: 'Eva Lima', phoneHidden: true });
-    const ana = await network.contact('5511987654321', { name: 'Ana' });
+    ana = await network.contact('5511987654321', { name: 'Ana' });
     const lia = await network.contact('5511900000002', { name: '', username: 'lia.s', phoneHidden: true });
     for (const [index, person] of [eva, ana, lia].entries()) {
       await person.writes('oi', { to: phone.number });
@@ -107,5 +122,211 @@ describeWithChromium('people in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No opt-outs found').waitFor();
     expect(stage.faults).toEqual([]);
+  });
+
+  describe('as conversations', () => {
+    const AGENT = 'agent@example.com';
+    const SHOP = '5511955550001';
+    const box = (on: Page) => on.getByRole('textbox', { name: /^(Write a message|Escreva uma mensagem)$/ });
+    const bubble = (on: Page, text: string) => on.locator('[data-message]').filter({ hasText: text });
+    const wait = (on: Page, text: string, state: string) =>
+      bubble(on, text).getByText(state, { exact: false }).first().waitFor();
+    /** Waits until the browser has read the file of an element. */
+    const loaded = (on: Page, element: string, property: string) =>
+      until(
+        () => on.evaluate<boolean>(`document.querySelector('[data-message] ${element}')?.${property} > 0`),
+        {
+          what: `the ${element} is loaded`,
+        },
+      );
+    let opened: string;
+    let asked: string;
+
+    beforeAll(async () => {
+      await stage.createUser(AGENT, 'agent');
+      const files: [Parameters<Person['writesFile']>[0], string, object][] = [
+        ['image', 'photo.jpg', { mimetype: 'image/jpeg', caption: 'Chegou assim' }],
+        ['audio', 'voice.mp3', { mimetype: 'audio/mpeg', ptt: true, seconds: 2 }],
+        ['video', 'clip.mp4', {}],
+        ['document', 'photo.jpg', { fileName: 'pedido.html', mimetype: 'text/html' }],
+      ];
+      for (const [kind, file, fields] of files)
+        await ana.writesFile(kind, readFile(file), { to: SHOP, fields });
+      await ana.writes(
+        { locationMessage: { degreesLatitude: -23.55, degreesLongitude: -46.63, name: 'Casa da Ana' } },
+        { to: SHOP },
+      );
+      asked = await ana.writes('Pode trcar?', { to: SHOP });
+      await ana.edits(asked, 'Pode trocar? https://example.com/pedido', { to: SHOP });
+      await ana.reacts(asked, '🙏', { to: SHOP });
+      const mallory = await stage.network.contact('5511900000003', { name: HOSTILE });
+      await mallory.writes(HOSTILE, { to: SHOP });
+      const received = async () => (await stage.customer.client.messages({ instance_id: shop })).length;
+      await until(async () => (await received()) === 11, { what: 'all is received' });
+      const options = ['Manhã', 'Tarde'].map((label, index) => ({ id: String(index), label }));
+      await stage.customer.client.expect(202, 'POST', '/v1/messages', {
+        body: { instance_id: shop, to: ana.number, type: 'poll', poll: { name: 'Quando?', options } },
+      });
+      await ana.votes(await ana.receives('Quando?'), ['Manhã']);
+      await ana.callsNumber(SHOP);
+      await until(
+        async () =>
+          (await stage.customer.client.events({ instance_id: shop, type: 'call.received' })).length > 0,
+        { what: 'the call is reported' },
+      );
+    });
+
+    test('an agent finds Ana on a phone, reads her picture, answers with one, and sees it read', async () => {
+      const phone = await stage.signIn(
+        { viewport: { width: 390, height: 800 }, locale: 'pt-BR', hasTouch: true },
+        AGENT,
+      );
+      await phone.getByRole('button', { name: 'Menu' }).tap();
+      await phone.getByRole('link', { name: 'Conversas' }).tap();
+      await phone.getByRole('textbox', { name: 'Buscar' }).fill('ana');
+      await phone.getByRole('link', { name: /Eva/ }).waitFor({ state: 'detached' });
+      await takePicture(phone, 'conversations-list-phone');
+      expect(await findViolations(phone)).toEqual([]);
+      await phone.getByRole('link', { name: /Ana/ }).tap();
+      await bubble(phone, 'Pode trocar?').waitFor();
+      await bubble(phone, 'Chegou assim').scrollIntoViewIfNeeded();
+      await loaded(phone, 'img', 'naturalWidth');
+      await phone.locator('input[type=file]').setInputFiles(join(FILES, 'photo.jpg'));
+      await box(phone).fill('Troco sim');
+      await phone.getByRole('button', { name: 'Enviar' }).tap();
+      const sent = await ana.receives('Troco sim');
+      expect((await ana.opens(sent)).length).toBeGreaterThan(1_000);
+      await ana.reads(sent);
+      await wait(phone, 'Troco sim', 'Lida');
+      await takePicture(phone, 'conversations-thread-phone');
+      await phone.getByRole('link', { name: 'Voltar às conversas' }).tap();
+      await phone.getByRole('heading', { level: 1, name: 'Conversas' }).waitFor();
+      await phone.context().close();
+    });
+
+    test('show each kind of message, and have no fault in light, dark and on a phone', async () => {
+      await show(page, stage.at('conversations'));
+      await page.getByRole('link', { name: /^Ana/ }).click();
+      await bubble(page, 'Chegou assim').waitFor();
+      opened = page.url();
+      await bubble(page, 'pedido.html').waitFor();
+      await bubble(page, 'Casa da Ana').getByRole('link', { name: '-23.55, -46.63' }).waitFor();
+      const edited = bubble(page, 'Pode trocar?');
+      await edited.getByRole('link', { name: 'https://example.com/pedido' }).waitFor();
+      expect(await edited.textContent()).toMatch(/edited.*🙏 Ana/);
+      // Files are read when they come into view.
+      for (const [player, near] of [
+        ['video', '4.9 kB'],
+        ['audio', '8.4 kB'],
+      ] as const) {
+        await bubble(page, near).scrollIntoViewIfNeeded();
+        await loaded(page, player, 'readyState');
+      }
+      await bubble(page, 'Manhã: 1 person (Ana)').getByText('Poll').waitFor();
+      await page.getByText('Voice call from Ana').waitFor();
+      expect(await findViolations(page)).toEqual([]);
+      await takePicture(page, 'conversations-media');
+    });
+
+    test('Enter twice and a lost answer send once', async () => {
+      await page.goto(opened);
+      await box(page).fill('Uma vez');
+      await page.evaluate(PRESS_ENTER_TWICE);
+      await ana.receives('Uma vez');
+      await page.route(
+        '**/v1/messages',
+        async (route) => {
+          await route.fetch();
+          await route.abort();
+        },
+        { times: 1 },
+      );
+      await box(page).fill('Sem resposta');
+      await box(page).press('Enter');
+      await page.getByText('This message was not sent').waitFor();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await wait(page, 'Sem resposta', 'Delivered');
+      await box(page).fill('Por fim');
+      await box(page).press('Enter');
+      await ana.receives('Por fim');
+      const texts = (await ana.inbox()).map(({ text }) => text);
+      for (const text of ['Uma vez', 'Sem resposta', 'Por fim'])
+        expect(texts.filter((other) => other === text)).toHaveLength(1);
+    });
+
+    test('keep a draft, reply to a message and react to it', async () => {
+      await page.goto(opened);
+      const message = bubble(page, 'Pode trocar?');
+      await message.getByRole('button', { name: /^Actions/ }).click();
+      await page.getByRole('menuitem', { name: 'React with 👍' }).click();
+      await message.getByText('👍 You').waitFor();
+      await message.getByRole('button', { name: /^Actions/ }).click();
+      await page.getByRole('menuitem', { name: 'Reply' }).click();
+      await box(page).fill('Rascunho');
+      await page.getByRole('link', { name: /^Eva/ }).click();
+      await page.getByRole('heading', { level: 2, name: 'Eva Lima' }).waitFor();
+      expect(await box(page).inputValue()).toBe('');
+      await page.getByRole('link', { name: /^Ana/ }).click();
+      await page.getByText('Reply to Ana').waitFor();
+      expect(await box(page).inputValue()).toBe('Rascunho');
+      await box(page).press('Enter');
+      expect(await ana.receives('Rascunho')).toMatchObject({
+        message: { extendedTextMessage: { contextInfo: { stanzaId: asked } } },
+      });
+      await wait(page, 'Rascunho', 'Delivered');
+      await bubble(page, 'Rascunho').getByText('Pode trocar?').waitFor();
+      await takePictures(page, 'conversations');
+      await page.setViewportSize({ width: 1280, height: 720 });
+    });
+
+    test('a message, its events and its conversation lead to each other', async () => {
+      await page.goto(opened);
+      await bubble(page, 'Chegou assim')
+        .getByRole('button', { name: /^Actions/ })
+        .click();
+      await page.getByRole('menuitem', { name: 'Details of the message' }).click();
+      await page.getByText('Chegou assim').waitFor();
+      await page.getByRole('button', { name: 'Open the picture' }).waitFor();
+      expect(await findViolations(page)).toEqual([]);
+      await takePicture(page, 'message-content');
+      await page.getByRole('link', { name: 'message.received' }).click();
+      await page.getByRole('heading', { level: 1, name: 'message.received' }).waitFor();
+      await page.getByRole('button', { name: 'Open the picture' }).waitFor();
+      await page.getByRole('link', { name: 'Open in the conversation' }).click();
+      await bubble(page, 'Chegou assim').waitFor();
+    });
+
+    test('say before one writes why nothing can be sent', async () => {
+      const { client } = stage.customer;
+      await client.expect(201, 'POST', '/v1/opt-outs', { body: { phone: ana.number } });
+      await page.goto(opened);
+      await page.getByRole('link', { name: /92222 0000/ }).click();
+      await page.getByText('The recipient has no WhatsApp account').waitFor();
+      expect(await findViolations(page)).toEqual([]);
+      await takePicture(page, 'conversations-failed');
+      await page.getByRole('link', { name: /^Ana/ }).click();
+      await page.getByText('The contact has opted out').waitFor();
+      expect(await box(page).count()).toBe(0);
+      await client.expect(204, 'DELETE', `/v1/opt-outs/${ana.number}`);
+      await page.reload();
+      await box(page).waitFor();
+    });
+
+    test('names, texts and files of strangers run nothing, and are read by nobody else', async () => {
+      await show(page, stage.at('conversations'));
+      await page.getByRole('textbox', { name: 'Search' }).fill('onerror');
+      await page.getByRole('link', { name: /onerror/ }).click();
+      await bubble(page, 'javascript:').waitFor();
+      expect(await bubble(page, 'javascript:').getByRole('link').count()).toBe(0);
+      expect(await page.evaluate('globalThis.hit')).toBeUndefined();
+      await takePicture(page, 'conversations-hostile');
+      expect(stage.faults).toEqual([]);
+      const other = await newCustomer(stage.gateway, 'other');
+      const events = await stage.customer.client.events({ instance_id: shop, type: 'message.received' });
+      const media = events.map(({ data }) => (data['media'] as { media_id: string } | undefined)?.media_id);
+      for (const id of media.filter((found) => found !== undefined))
+        await other.client.expect(404, 'GET', `/v1/media/${id}`);
+      other.close();
+    });
   });
 });

@@ -45,10 +45,12 @@ describeWithChromium('what the console offers to a role', () => {
       what: 'a delivery',
     });
     const [event] = await client.events({ instance_id: sandbox });
+    const { conversation_id: conversation } = await client.message(message.id);
     ids = {
       number: sandbox,
       web: web.id,
       message: message.id,
+      conversation: conversation!,
       endpoint: endpoint.id,
       delivery: delivery.id,
       event: event!.id,
@@ -68,6 +70,7 @@ describeWithChromium('what the console offers to a role', () => {
     [
       ...findPages(':account').map(fill),
       ...TABS.map((tab) => `numbers/${sandbox}?tab=${tab}`),
+      `conversations?conversation=${ids['conversation']}`,
       `numbers/${ids['web']}`,
       `numbers/${ids['web']}/pairing`,
     ].map((path) => stage.at(path));

@@ -14,6 +14,7 @@ export * from './console/profile.js';
 export * from './console/session.js';
 export * from './console/totp.js';
 export * from '@gwk/core/resources/content';
+export * from './conversation.js';
 export * from './event.js';
 export * from '@gwk/core/resources/event-data';
 export * from '@gwk/core/resources/group';

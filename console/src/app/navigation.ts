@@ -8,6 +8,7 @@ import {
   IconKey,
   IconLayoutList,
   IconMessage,
+  IconMessages,
   IconTimeline,
   IconUsers,
   IconWebhook,
@@ -25,13 +26,14 @@ export const PLATFORM_PAGES = [
 
 interface NavigationItem {
   path: PagePath;
-  label: `shell.nav.${'overview' | 'numbers' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'alertContacts' | 'auditLog' | 'formats'}`;
+  label: `shell.nav.${'overview' | 'numbers' | 'conversations' | 'messages' | 'optOuts' | 'webhooks' | 'events' | 'keys' | 'team' | 'account' | 'alertContacts' | 'auditLog' | 'formats'}`;
   icon: Icon;
 }
 
 const NAVIGATION: readonly NavigationItem[] = [
   { path: 'overview', label: 'shell.nav.overview', icon: IconHome },
   { path: 'numbers', label: 'shell.nav.numbers', icon: IconDeviceMobile },
+  { path: 'conversations', label: 'shell.nav.conversations', icon: IconMessages },
   { path: 'messages', label: 'shell.nav.messages', icon: IconMessage },
   { path: 'opt-outs', label: 'shell.nav.optOuts', icon: IconBan },
   { path: 'webhooks', label: 'shell.nav.webhooks', icon: IconWebhook },

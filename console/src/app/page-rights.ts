@@ -14,6 +14,7 @@ const PAGE_RIGHTS = {
   numbers: { right: 'instances:read' },
   'numbers/:number': { right: 'instances:read' },
   'numbers/:number/pairing': { right: 'instances:write' },
+  conversations: { right: 'events:read' },
   messages: { right: 'messages:read' },
   'messages/new': { right: 'messages:send' },
   'messages/:message': { right: 'messages:read' },

@@ -51,6 +51,7 @@ export const router = createBrowserRouter(
                 accountPage('numbers', () => import('../numbers/numbers-page')),
                 accountPage('numbers/:number', () => import('../numbers/number-page')),
                 accountPage('numbers/:number/pairing', () => import('../numbers/pairing/pairing-page')),
+                accountPage('conversations', () => import('../conversations/conversations-page')),
                 accountPage('messages', () => import('../messages/messages-page')),
                 accountPage('messages/new', () => import('../messages/send-page')),
                 accountPage('messages/:message', () => import('../messages/message-page')),

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
 import { useAccount } from '../app/account';
+import { AboutEvent } from '../conversations/about-message';
 import { CopyText } from '../ui/copy-text';
 import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
@@ -30,6 +31,7 @@ export default function EventPage() {
               <Text size="sm">{formatTime(found.timestamp, i18n.language)}</Text>
               <CopyText text={found.id} />
             </Group>
+            <AboutEvent event={found} />
             <CopyText text={JSON.stringify(found, null, 2)} block />
           </Stack>
         )}

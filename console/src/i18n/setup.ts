@@ -1,6 +1,6 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import type { Texts } from './texts';
+import type { ConversationTexts, Texts } from './texts';
 
 export const LANGUAGES = { 'pt-BR': 'Português', en: 'English' } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -8,6 +8,10 @@ export type Language = keyof typeof LANGUAGES;
 const LOADERS: Record<Language, () => Promise<{ default: Texts }>> = {
   'pt-BR': () => import('./pt/index'),
   en: () => import('./en/index'),
+};
+const CONVERSATION_LOADERS: Record<Language, () => Promise<ConversationTexts>> = {
+  'pt-BR': () => import('./pt/conversations'),
+  en: () => import('./en/conversations'),
 };
 const STORED = 'gwk.language';
 
@@ -24,9 +28,23 @@ function decideLanguage(): Language {
   return 'en';
 }
 
+let showsConversations = false;
+
+async function addConversationTexts(language: Language): Promise<void> {
+  const { conversations } = await CONVERSATION_LOADERS[language]();
+  i18next.addResourceBundle(language, 'translation', { conversations });
+}
+
+/** Adds the texts of conversations, which the first page does not need, in this language and in those chosen later. */
+export async function loadConversationTexts(): Promise<void> {
+  showsConversations = true;
+  await addConversationTexts(i18next.language as Language);
+}
+
 async function show(language: Language): Promise<void> {
   const { default: texts } = await LOADERS[language]();
   i18next.addResourceBundle(language, 'translation', texts);
+  if (showsConversations) await addConversationTexts(language);
   await i18next.changeLanguage(language);
   document.documentElement.lang = language;
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useAccount } from '../app/account';
+import { AboutMessage } from '../conversations/about-message';
 import { CopyText } from '../ui/copy-text';
 import { useInstanceName } from '../ui/instance-select';
 import { LIVE_MS } from '../ui/live';
@@ -32,7 +33,7 @@ export default function MessagePage() {
       <PageHeader
         title={t('message.title')}
         back={{ to: path('messages'), label: t('messages.title') }}
-        subtitle={t('message.notKept')}
+        subtitle={query.data?.message.direction !== 'inbound' && t('message.notKept')}
       />
       <QueryView query={query}>{(found) => <Content {...found} />}</QueryView>
     </>
@@ -67,6 +68,7 @@ function Content({ message, person }: ShownMessage) {
         <Steps message={message} />
         <Facts message={message} person={person} />
       </Group>
+      <AboutMessage message={message} />
       {can('webhooks:read') && <MessageDeliveries messageId={message.id} />}
     </Stack>
   );

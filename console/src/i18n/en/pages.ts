@@ -38,6 +38,7 @@ export const messages = {
 export const message = {
   title: 'Message',
   notKept: 'The gateway does not keep the content of messages after they were sent.',
+  content: 'Content',
   timeline: 'Timeline',
   direction: 'Direction',
   renderedAs: 'Sent as',

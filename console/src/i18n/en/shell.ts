@@ -89,6 +89,7 @@ export const shell = {
   nav: {
     overview: 'Overview',
     numbers: 'Numbers',
+    conversations: 'Conversations',
     messages: 'Messages',
     optOuts: 'Opt-outs',
     webhooks: 'Webhooks',

@@ -37,6 +37,7 @@ export const messages = {
 export const message = {
   title: 'Mensagem',
   notKept: 'O gateway não guarda o conteúdo das mensagens depois do envio.',
+  content: 'Conteúdo',
   timeline: 'Linha do tempo',
   direction: 'Direção',
   renderedAs: 'Enviada como',

@@ -88,6 +88,7 @@ export const shell = {
   nav: {
     overview: 'Visão geral',
     numbers: 'Números',
+    conversations: 'Conversas',
     messages: 'Mensagens',
     optOuts: 'Descadastros',
     webhooks: 'Webhooks',

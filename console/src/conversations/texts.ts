@@ -1,0 +1,3 @@
+import { loadConversationTexts } from '../i18n/setup';
+
+await loadConversationTexts();
