@@ -79,7 +79,7 @@ release-version:
 	@node -e '/^\d+\.\d+\.\d+$$/.test(process.env.VERSION) || (console.error("release: VERSION must be <major>.<minor>.<patch>"), process.exit(2))'
 
 .PHONY: release-dry-run
-release-dry-run: release-version build ## Make, sign and verify a release in a registry on this machine (VERSION=0.1.0; needs Go)
+release-dry-run: release-version build ## Make, sign and verify a release on this machine; as root, install it and upgrade to it (VERSION=0.1.0; needs Go)
 	@exec $(RELEASE)/dry-run.ts "$$VERSION"
 
 .PHONY: release-promises

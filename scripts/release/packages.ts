@@ -77,15 +77,18 @@ export function replaceOnce(text: string, part: string, by: string): string {
   return `${before}${by}${after}`;
 }
 
-/** The chart with the addresses and digests of its images. */
-export function packChart({ version, home, images }: Release, output: string): string {
+/**
+ * The chart with its version, and the addresses and digests of its images.
+ * @param tree the repository
+ */
+export function packChart({ version, home, images }: Release, output: string, tree = ROOT): string {
   const work = mkdtempSync(join(tmpdir(), 'gwk-chart-'));
   const target = join(output, `gwk-${version}.tgz`);
   const digests = Object.entries(images);
   const edit = (file: string, change: (text: string) => string) =>
     writeFileSync(join(work, 'gwk', file), change(readFileSync(join(work, 'gwk', file), 'utf8')));
   try {
-    cpSync(join(ROOT, 'charts/gwk'), join(work, 'gwk'), { recursive: true });
+    cpSync(join(tree, 'charts/gwk'), join(work, 'gwk'), { recursive: true });
     edit('values.yaml', (text) =>
       replaceOnce(
         replaceOnce(text, "\n  registry: ''\n", `\n  registry: ${home}\n`),
@@ -98,7 +101,10 @@ export function packChart({ version, home, images }: Release, output: string): s
       const image = `${home}/gwk-${name}:${version}@${digest}`;
       return `    - name: gwk-${name}\n      image: ${image}\n`;
     });
-    edit('Chart.yaml', (text) => `${text}  artifacthub.io/images: |\n${listed.join('')}`);
+    edit('Chart.yaml', (text) => {
+      const named = text.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`);
+      return `${named}  artifacthub.io/images: |\n${listed.join('')}`;
+    });
     pack(work, 'gwk', target);
   } finally {
     rmSync(work, { recursive: true });

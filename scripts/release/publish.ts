@@ -19,6 +19,9 @@ export interface Context {
   helm: string[];
 }
 
+/** Files of an image that describe its contents (sbom.ts), as patterns of tar. */
+const LISTED = "'app/*package.json' 'var/lib/dpkg/*' usr/bin/node";
+
 const imageOf = ({ registry, images }: Release, program: string): string =>
   `${registry}/gwk-${program}@${images[program]}`;
 
@@ -100,7 +103,7 @@ function attachSbom(release: Release, { program, platform, digest }: PlatformIma
   const root = mkdtempSync(join(tmpdir(), 'gwk-sbom-'));
   try {
     const one = `${release.registry}/gwk-${program}@${digest}`;
-    run('sh', ['-ec', 'crane export "$1" - | tar -x -C "$2" app usr var', 'sh', one, root]);
+    run('sh', ['-ec', `crane export "$1" - | tar -x -C "$2" --wildcards ${LISTED}`, 'sh', one, root]);
     const { version } = release;
     const sbom = makeSbom({ name: `gwk-${program}`, version, digest, platform }, root, readLock());
     const file = join(context.output, `gwk-${program}-${version}-linux-${platform}.cdx.json`);

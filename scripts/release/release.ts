@@ -50,7 +50,7 @@ function verifyAll(): void {
     `VERSION=${version} REGISTRY=${registry}`,
     `SIGNER="--certificate-oidc-issuer=${issuer} --certificate-identity=${workflow}"`,
   ].join('\n');
-  for (const section of SECTIONS.keys()) {
+  for (const section of SECTIONS) {
     const done = verify(section, settings, section === 'Files' ? output : stranger);
     process.stdout.write(`${section}: ${done.ok ? 'verified' : done.output}\n`);
     if (!done.ok) process.exitCode = 1;

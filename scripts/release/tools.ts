@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureHelm } from '@gwk/test/support/chart/helm-binary';
+import { prepareCrane } from '@gwk/test/support/images/registry';
 import { buildOnce, goVersion, type GoModule } from '@gwk/test/support/kubernetes/go-modules';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,7 +17,6 @@ const describeTool = (name: string, version: string, path: string): GoModule => 
 });
 
 const ACTIONLINT = describeTool('actionlint', 'v1.7.12', 'github.com/rhysd/actionlint/cmd/actionlint');
-const CRANE = describeTool('crane', 'v0.22.1', 'github.com/google/go-containerregistry/cmd/crane');
 const COSIGN = describeTool('cosign', 'v3.1.3', 'github.com/sigstore/cosign/v3/cmd/cosign');
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -30,7 +30,8 @@ export async function findActionlint(): Promise<string | null> {
 export async function prepareTools(): Promise<void> {
   const found = await ensureHelm(say);
   if ('missing' in found) throw new Error(found.missing);
-  const folders = [dirname(found.helm), await buildOnce(CRANE, say), await buildOnce(COSIGN, say)];
+  await prepareCrane(say);
+  const folders = [dirname(found.helm), await buildOnce(COSIGN, say)];
   process.env['PATH'] = [...folders, process.env['PATH']].join(delimiter);
 }
 

@@ -1,5 +1,5 @@
 import { E2eStage } from './stage.js';
-import { SCENARIOS } from './scenarios.js';
+import { SCENARIOS, UPGRADE } from './scenarios.js';
 import { people, type Context } from './steps.js';
 import { listNamespacesOfPods } from '../support/kubernetes/nodes/machine.js';
 import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
@@ -34,7 +34,10 @@ async function main(): Promise<number> {
 /** @returns the exit code */
 async function performOnCluster(): Promise<number> {
   const began = performance.now();
-  const stage = await E2eStage.start(say);
+  const upgrades = only === null || only.test(UPGRADE);
+  const stage = await E2eStage.start(say, upgrades ? 'former' : 'unsigned');
+  // Meanwhile the first scenarios wait for pods.
+  if (upgrades) void stage.publish('release');
   say(`cluster, images and network after ${((performance.now() - began) / 1000).toFixed(1)} s`);
   try {
     const failed = await performAll(stage);

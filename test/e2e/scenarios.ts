@@ -1,5 +1,6 @@
 import { until } from '../support/wait.js';
-import { ENGINE_NODE, MAIN_NODE, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
+import type { Edition } from '../support/release.js';
+import { ENGINE_NODE, MAIN_NODE, nameImage, NAMESPACE, type E2eStage, type PodSeen } from './stage.js';
 import { typePages } from './documents/walk.js';
 import { createUnpaired, rest } from './rest.js';
 import { Traffic } from './traffic.js';
@@ -22,11 +23,15 @@ export type Scenario = [name: string, run: (context: Context) => Promise<string>
 const OUT = Number(process.env['E2E_OUT'] ?? 5);
 const IN = Number(process.env['E2E_IN'] ?? 2);
 
+/** It needs the former commit as the first edition. */
+export const UPGRADE = 'upgrade to the release, as docs/verify.md says';
+
 export const SCENARIOS: Scenario[] = [
   ['helm install --wait, with demo', install],
   ['a sandbox: created to Ready', createNumbers],
   ['gwk pair, with the credentials of kubectl', pairPhone],
   ['the first message is sent, and one is received', firstMessages],
+  [UPGRADE, upgradeToRelease],
   ['files, webhooks and sign-ins pass the proxy', passProxy],
   ['programs and engines at rest use little processor time', rest],
   ['the pod of the engine is deleted', underTraffic(deleteEngine)],
@@ -35,9 +40,9 @@ export const SCENARIOS: Scenario[] = [
   ['the API is scaled from 2 to 1, 3 and 1', underTraffic(scaleApi)],
   ['the pod of Redis is deleted', underTraffic(deleteRedis)],
   ['the node of the engine is drained', underTraffic(drainNode)],
-  ['helm upgrade to the next minor version, the engines after the rest', underTraffic(upgrade)],
   ['the kubelet of the engine stops, then starts again', underTraffic(stopKubelet)],
   ['the node of the engine loses its power', underTraffic(losePower)],
+  ['changed parts of the release are refused', ({ stage }) => stage.refuseChanges()],
   ['the commands of the pages for administrators are typed', typePages],
 ];
 
@@ -238,28 +243,38 @@ const untilVersion = (stage: E2eStage, version: string) =>
     { what: `the engine has version ${version}`, timeoutMs: 120_000, everyMs: 100 },
   );
 
-/** The programs first, with engines of the first version, then the engines. */
-async function upgrade(context: Context): Promise<string> {
-  const { stage } = context;
+async function upgradeToRelease(context: Context): Promise<string> {
   const took = clock();
-  await installMixed(context, VERSIONS.first, VERSIONS.next);
-  const mixed = took();
-  await stage.install(VERSIONS.next);
-  await untilVersion(stage, VERSIONS.next);
-  return `engines of ${VERSIONS.first} with an API of ${VERSIONS.next} after ${mixed}, all of ${VERSIONS.next} after ${took()}`;
+  await context.stage.publish('release');
+  const waited = took();
+  return `release awaited for ${waited}; ${await underTraffic(upgrade)(context)}`;
 }
 
-/** Installs one version of the engines, and another version of everything else. */
-async function installMixed({ stage, traffic }: Context, engine: string, rest: string): Promise<void> {
-  await stage.install(rest, '--set', `engine.profiles.default.image=gwk-engine:${engine}`);
-  await untilVersion(stage, engine);
-  // Pods of the former version continue to serve until they have ended.
+/** The programs first, with engines of the former edition, then the engines. */
+async function upgrade(context: Context): Promise<string> {
+  const { stage } = context;
+  const former = stage.first;
+  const release = await stage.publish('release');
+  const took = clock();
+  await installMixed(context, former, release);
+  const mixed = took();
+  await stage.installRelease();
+  await untilVersion(stage, release.version);
+  const from = former.why === undefined ? 'the former commit' : `these sources, because ${former.why}`;
+  return `from ${from}: engines of ${former.version} with an API of ${release.version} after ${mixed}, all of ${release.version} after ${took()}`;
+}
+
+/** Installs the engines of one edition, and everything else of another one. */
+async function installMixed({ stage, traffic }: Context, engine: Edition, rest: Edition): Promise<void> {
+  await stage.install(rest, '--set', `engine.profiles.default.image=${nameImage(engine, 'engine')}`);
+  await untilVersion(stage, engine.version);
+  // Pods of the former edition continue to serve until they have ended.
   await until(
     async () => {
       const pods = await stage.component('api');
-      return pods.every(({ spec }) => spec.containers[0]!.image.endsWith(`:${rest}`));
+      return pods.every(({ spec }) => spec.containers[0]!.image === nameImage(rest, 'api'));
     },
-    { what: `every API pod has version ${rest}`, timeoutMs: 90_000, everyMs: 200 },
+    { what: `every API pod has version ${rest.version}`, timeoutMs: 90_000, everyMs: 200 },
   );
   const arrived = async () => (await traffic.sums()).out.arrived;
   const before = await arrived();

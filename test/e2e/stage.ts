@@ -8,8 +8,8 @@ import { GatewayClient } from '../support/gateway/client.js';
 import { NodeCluster } from '../support/kubernetes/nodes/cluster.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ensureHelm } from '../support/chart/helm-binary.js';
-import { CHART } from '../support/chart/render.js';
-import { makeArchives } from '../support/images/make.js';
+import { pushServers } from '../support/images/registry.js';
+import { readEdition, rehearse, VERSION, type Edition, type Place, type Step } from '../support/release.js';
 import { until } from '../support/wait.js';
 import { buildRules, limited, MESH_LABEL } from './strict-cluster.js';
 import { WayOut } from './way-out.js';
@@ -21,38 +21,46 @@ export const MAIN_NODE = 'one';
 export const ENGINE_NODE = 'two';
 export const NAMESPACE = 'gwk';
 const RELEASE = 'gwk';
-/** The installed version, and the next minor version, built from the same sources. */
-export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
+/** Where the release's chart has its images. Nodes look for them in the registry of the cluster. */
+const HOME = 'ghcr.io/gwk-dev';
 
 /** An unpaired number keeps its engine that long. */
 const IDLE_ENGINE_MS = 10_000;
 
 export const PROGRAMS = ['api', 'worker', 'decoder', 'operator', 'engine'];
 const TEST_SERVERS = ['postgres', 'redis'];
-const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
+const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64';
 
 /** A gateway installed by its chart on a real Kubernetes cluster, with engines on the simulated network. */
 export class E2eStage {
   client!: GatewayClient;
+  /** The first installed one. */
+  first!: Edition;
+  readonly #editions = new Map<Step, Promise<Edition>>();
 
   private constructor(
     readonly cluster: NodeCluster,
     readonly wayOut: WayOut,
     readonly helm: string,
+    readonly say: (line: string) => void,
   ) {}
 
   get network(): RunningNetwork {
     return this.wayOut.network;
   }
 
-  static async start(say: (line: string) => void): Promise<E2eStage> {
+  /** @param first edition to install first: these sources, or the former commit */
+  static async start(
+    say: (line: string) => void,
+    first: 'unsigned' | 'former' = 'unsigned',
+  ): Promise<E2eStage> {
     const found = await ensureHelm(say);
     if ('missing' in found) throw new Error(found.missing);
     const { helm } = found;
     const cluster = await NodeCluster.start([MAIN_NODE, ENGINE_NODE], say);
     try {
-      const stage = new E2eStage(cluster, await WayOut.start(), helm);
-      await stage.#prepare();
+      const stage = new E2eStage(cluster, await WayOut.start(), helm, say);
+      await stage.#prepare(first);
       return stage;
     } catch (error) {
       await cluster.stop();
@@ -66,9 +74,49 @@ export class E2eStage {
     await this.cluster.stop();
   }
 
-  /** Folder of the image archives of the first version. */
-  get archives(): string {
-    return join(this.cluster.folder, 'images');
+  get #place(): Place {
+    const { registry: host, blobs, folder } = this.cluster;
+    return { host, blobs, work: join(folder, 'release') };
+  }
+
+  /** Publishes an edition in the registry of the cluster, once. */
+  publish(step: 'unsigned' | 'former' | 'release'): Promise<Edition> {
+    const known = this.#editions.get(step);
+    if (known) return known;
+    const made = rehearse(step, this.#place, this.say).then(() => readEdition(this.#place, step));
+    this.#editions.set(step, made);
+    // The scenario that needs it reports the error.
+    made.catch(() => undefined);
+    return made;
+  }
+
+  /** Copies the images of these sources, for this machine's architecture, to another path of the registry. */
+  async copyImages(path: string): Promise<void> {
+    const { images } = await this.publish(this.first.version === VERSION ? 'unsigned' : 'release');
+    const { registry } = this.cluster;
+    for (const [program, digest] of Object.entries(images)) {
+      const from = `${registry}${HOME.slice(HOME.indexOf('/'))}/gwk-${program}@${digest}`;
+      const to = `${registry}/${path}/gwk-${program}:${VERSION}`;
+      await this.#run('crane', ['copy', '--platform', `linux/${ARCHITECTURE}`, from, to]);
+    }
+  }
+
+  /** Expects that changed parts of the release are refused, and that it can be built again. */
+  async refuseChanges(): Promise<string> {
+    await this.publish('release');
+    const lines: string[] = [];
+    await rehearse('refuse', this.#place, (line) => lines.push(line));
+    const count = (text: string) => lines.filter((line) => line.includes(text)).length;
+    for (const line of lines) this.say(line);
+    return `${count('refused: ')} changes refused, ${count('same bytes: ')} files built twice with the same bytes`;
+  }
+
+  /** Verifies the release and installs it as docs/verify.md says. */
+  async installRelease(): Promise<void> {
+    const values = join(this.#place.work, 'stranger/values.yaml');
+    writeFileSync(values, JSON.stringify(this.#values()));
+    const env = { KUBECONFIG: this.cluster.plane.kubeconfig, NAMESPACE, HOME: this.cluster.folder };
+    await rehearse('install', this.#place, this.say, env);
   }
 
   async kubectl(...args: string[]): Promise<string> {
@@ -82,12 +130,12 @@ export class E2eStage {
     return JSON.parse(text) as T;
   }
 
-  async install(tag: string, ...more: string[]): Promise<void> {
+  async install({ chart }: Edition, ...more: string[]): Promise<void> {
     const values = join(this.cluster.folder, 'values.json');
-    writeFileSync(values, JSON.stringify(this.#values(tag)));
+    writeFileSync(values, JSON.stringify(this.#values()));
     const wait = ['--wait', '--timeout', '5m'];
     await this.#run(this.helm, [
-      ...['upgrade', '--install', RELEASE, CHART, '-n', NAMESPACE],
+      ...['upgrade', '--install', RELEASE, chart, '--plain-http', '-n', NAMESPACE],
       ...['-f', values, ...wait, ...more],
     ]);
   }
@@ -196,16 +244,12 @@ export class E2eStage {
     return [...lines, ...complaints].join('\n');
   }
 
-  async #prepare(): Promise<void> {
-    const { cluster, archives } = this;
-    await makeArchives(archives, [...PROGRAMS, ...TEST_SERVERS], VERSIONS.first);
-    const file = (name: string) => join(archives, `${name}.tar`);
-    const home = cluster.node(MAIN_NODE);
-    const loaded = [cluster.node(ENGINE_NODE).load(file('engine'))];
-    for (const name of [...PROGRAMS, ...TEST_SERVERS]) await home.load(file(name));
-    await Promise.all(loaded);
-    for (const name of PROGRAMS) await home.tag(imageOf(name, VERSIONS.first), imageOf(name, VERSIONS.next));
-    await cluster.node(ENGINE_NODE).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
+  async #prepare(first: 'unsigned' | 'former'): Promise<void> {
+    const { cluster } = this;
+    mkdirSync(this.#place.work);
+    const published = this.publish(first);
+    await pushServers(cluster.registry, TEST_SERVERS);
+    this.first = await published;
     await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     const objects = [...buildRules(NAMESPACE), ...this.wayOut.objects(NAMESPACE)];
     for (const object of objects) await cluster.admin.applied(object);
@@ -230,13 +274,12 @@ export class E2eStage {
     });
   }
 
-  #values(tag: string): object {
+  #values(): object {
     const nodeSelector = { 'gwk.test/node': MAIN_NODE };
     const small = limited('512Mi');
     const { api, worker, operator, ...wayOut } = this.wayOut.values();
     return {
       ...wayOut,
-      image: { tag, pullPolicy: 'Never' },
       userIds: 'assigned',
       jobs: { podLabels: MESH_LABEL, resources: small },
       migrations: { resources: small, waitResources: small },
@@ -283,6 +326,10 @@ const PREFER_ENGINE_NODE = {
     },
   ],
 };
+
+/** Name of an image of an edition, as its chart names it. */
+export const nameImage = ({ version, images }: Edition, program: string): string =>
+  `${HOME}/gwk-${program}:${version}@${images[program]}`;
 
 export type PodSeen = KubeObject & {
   metadata: { uid: string; creationTimestamp: string };

@@ -5,7 +5,7 @@ import type { Person } from '@gwk/network/control/client';
 import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-request';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
-import { NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
+import { NAMESPACE, type E2eStage, type PodSeen } from './stage.js';
 import type { Traffic } from './traffic.js';
 
 /** State that the scenarios share. Each scenario may use what the ones before it prepared. */
@@ -28,7 +28,7 @@ export const clock = (): (() => string) => {
 
 export async function install({ stage }: Context): Promise<string> {
   const took = clock();
-  await stage.install(VERSIONS.first);
+  await stage.install(stage.first);
   const done = took();
   await stage.openClient();
   const tested = await stage.helmTest();

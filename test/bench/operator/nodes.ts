@@ -15,7 +15,7 @@ import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
 
 /**
  * Measures the operator with real pods: the chart on a whole Kubernetes on one machine (as in `make e2e`), with its
- * images already on the nodes. It measures how long an instance is offline, without traffic, in seconds. `make e2e`
+ * images in a registry of this machine. It measures how long an instance is offline, without traffic, in seconds. `make e2e`
  * measures with traffic and checks every message.
  */
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);

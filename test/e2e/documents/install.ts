@@ -2,18 +2,18 @@ import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { parse } from 'yaml';
 import { ROOT } from '../../support/program.js';
 import { readPageBlocks } from '../../support/readme.js';
-import { MAIN_NODE, PROGRAMS, VERSIONS, type E2eStage } from '../stage.js';
+import { VERSION } from '../../support/release.js';
+import { MAIN_NODE, type E2eStage } from '../stage.js';
 import { followNotes } from './notes.js';
 import { expectTexts, type Reader } from './reader.js';
 import type { Stores } from './stores.js';
-
-const REGISTRY = 'registry.example.com/gwk';
 
 /** "Install for production" of docs/install.md. */
 export async function installForProduction(reader: Reader, stores: Stores): Promise<void> {
   const { stage } = reader;
   const { postgres, redis, bucket } = stores;
-  await pushImages(stage);
+  // The values name registry.example.com/gwk.
+  await stage.copyImages('gwk');
   await reader.type('install.md', 'create secret generic databases', {
     'postgresql://gwk:...@postgres.example.com/gwk?sslmode=verify-full': await stores.forPods(
       postgres.url('gwk', 'gwk'),
@@ -29,14 +29,6 @@ export async function installForProduction(reader: Reader, stores: Stores): Prom
   expectTexts(addresses, stage.cluster.address);
   await reader.type('install.md', 'get secret gwk');
   expectTexts(reader.read('gwk-secret.yaml'), 'kind: Secret', 'encryption-keys: ');
-}
-
-/** The node has the images under the names that the values give them, so it pulls none. */
-async function pushImages({ cluster }: E2eStage): Promise<void> {
-  for (const name of PROGRAMS) {
-    const image = `gwk-${name}:${VERSIONS.first}`;
-    await cluster.node(MAIN_NODE).tag(`docker.io/library/${image}`, `${REGISTRY}/${image}`);
-  }
 }
 
 /** The page's values, with the bucket and the simulated network of the reader. */
@@ -57,11 +49,8 @@ async function makeValues({ network }: E2eStage, stores: Stores): Promise<object
   return { ...values, operator: { settings } };
 }
 
-/** docs/tutorials/kubernetes.md with the notes that Helm prints, on a node without images of gwk and with volumes of a default storage class. */
+/** docs/tutorials/kubernetes.md with the notes that Helm prints, and volumes of a default storage class. The registry has no images by the default names. */
 export async function tryIt(reader: Reader): Promise<void> {
-  const { cluster } = reader.stage;
-  for (const name of PROGRAMS)
-    await cluster.node(MAIN_NODE).ctr('images', 'rm', `docker.io/library/gwk-${name}:${VERSIONS.first}`);
   await makeVolumes(reader.stage);
   await reader.type('tutorials/kubernetes.md', 'kind load', {}, ROOT);
   await importByHand(reader);
@@ -77,7 +66,7 @@ export async function tryIt(reader: Reader): Promise<void> {
 /** The API's image is imported by `ctr` in place of `kind`. */
 async function importByHand(reader: Reader): Promise<void> {
   const node = reader.stage.cluster.node(MAIN_NODE);
-  await node.ctr('images', 'rm', `docker.io/library/gwk-api:${VERSIONS.first}`);
+  await node.ctr('images', 'rm', `docker.io/library/gwk-api:${VERSION}`);
   await reader.typeInline('tutorials/kubernetes.md', 'docker save');
   await reader.type('tutorials/kubernetes.md', 'images import');
 }

@@ -23,7 +23,7 @@ export class Reader {
     readonly stage: E2eStage,
     { PATH, ...more }: NodeJS.ProcessEnv,
   ) {
-    const { cluster, helm, archives } = stage;
+    const { cluster, helm } = stage;
     this.folder = mkdtempSync(join(cluster.folder, 'reader-'));
     symlinkSync(join(ROOT, 'charts'), join(this.folder, 'charts'));
     const programs = join(this.folder, '.programs');
@@ -41,7 +41,7 @@ export class Reader {
       KUBECONFIG: cluster.plane.kubeconfig,
       CTR: join(cluster.programs.containerd, 'ctr'),
       NODE_SOCKET: cluster.node(MAIN_NODE).socket,
-      ARCHIVES: archives,
+      REGISTRY: cluster.registry,
     };
   }
 
@@ -117,9 +117,9 @@ export class Reader {
 }
 
 /**
- * Programs that this machine lacks. `gwk` runs in a pod of the API. `docker build` and `docker save` copy the archives
- * that test/support/images has built from the same Dockerfile, because no Docker engine runs here. `kind load` imports
- * them into the node. containerd has no default address, because several nodes share the machine.
+ * Programs that this machine lacks. `gwk` runs in a pod of the API. No Docker engine runs here: `docker build` pulls the image
+ * that test/support/images has built from the same Dockerfile, into a namespace of the node's containerd. `kind load`
+ * imports it into that of Kubernetes. containerd has no default address, because several nodes share the machine.
  */
 const SCRIPTS: Record<string, string> = {
   gwk: 'exec kubectl -n messages exec deploy/gwk-api -- gwk "$@"',
@@ -128,14 +128,17 @@ const SCRIPTS: Record<string, string> = {
 case "$1" in
 build)
   while [ $# -gt 0 ]; do
-    case "$1" in --target) program=$2 ;; --tag) tag=$2 ;; esac
+    case "$1" in --tag) image=\${2##*/} ;; esac
     shift
   done
-  cp "$ARCHIVES/$program.tar" "$HOME/\${tag##*/}.built" ;;
-save) cp "$HOME/$2.built" "$4" ;;
+  ctr -n docker images pull --plain-http "$REGISTRY/gwk/$image" >/dev/null
+  ctr -n docker images tag --force "$REGISTRY/gwk/$image" "docker.io/library/$image" ;;
+save) ctr -n docker images export "$4" "docker.io/library/$2" ;;
 *) exit 2 ;;
 esac`,
-  kind: '[ "$1 $2" = "load docker-image" ] && exec ctr -n k8s.io images import "$HOME/$3.built"',
+  kind: `
+[ "$1 $2" = "load docker-image" ]
+ctr -n docker images export - "docker.io/library/$3" | ctr -n k8s.io images import -`,
 };
 
 function fillIn(block: string, placeholders: Placeholders): string {

@@ -15,8 +15,7 @@ import {
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { unpackDebianPackages } from '../debian-package.js';
-import { ROOT } from '../program.js';
-import type { Stage } from './dockerfile.js';
+import { listCopied, type Instruction, type Stage } from './dockerfile.js';
 import { copy, run } from './folders.js';
 
 export const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/images');
@@ -39,8 +38,8 @@ export const isDebian = (image: string): boolean => IMAGE.test(image);
  * @param wanted paths that other stages copy from it
  * @returns a folder with these paths, kept in the user's cache while the instructions stay the same
  */
-export function makeDebianStage(stage: Stage, wanted: string[]): string {
-  const kept = join(CACHE, readKey(stage, wanted));
+export function makeDebianStage(stage: Stage, wanted: string[], repository: string): string {
+  const kept = join(CACHE, readKey([stage.base, stage.instructions, wanted], stage.instructions, repository));
   if (existsSync(kept)) return kept;
   const work = `${kept}.${process.pid}`;
   const root = new DebianRoot(join(work, 'root'), IMAGE.exec(stage.base)![1]!);
@@ -50,7 +49,7 @@ export function makeDebianStage(stage: Stage, wanted: string[]): string {
     let directory = '/';
     for (const { name, text } of stage.instructions) {
       if (name === 'WORKDIR') mkdirSync(join(root.path, (directory = text)), { recursive: true });
-      else if (name === 'COPY') copyFiles(text, root.path, directory);
+      else if (name === 'COPY') copyFiles(text, root.path, directory, repository);
       else if (name === 'RUN') root.run(text, directory);
     }
     for (const path of wanted) copy(join(root.path, path), join(work, 'kept', path));
@@ -76,23 +75,20 @@ export function makeDebianBase(version: string, packages: string[]): string {
   return kept;
 }
 
-function readKey(stage: Stage, wanted: string[]): string {
-  const hash = createHash('sha256').update(JSON.stringify([stage.base, stage.instructions, wanted]));
-  for (const path of listCopied(stage)) hash.update(readFileSync(join(ROOT, path)));
+/** Name in the cache for the result of instructions. It changes with the files that they copy. */
+export function readKey(parts: unknown[], instructions: Instruction[], repository: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts));
+  for (const path of listCopied(instructions)) hash.update(readFileSync(join(repository, path)));
   return hash.digest('hex').slice(0, 16);
 }
 
-const listCopied = (stage: Stage): string[] =>
-  stage.instructions
-    .filter(({ name }) => name === 'COPY')
-    .flatMap(({ text }) => text.split(/ +/).slice(0, -1));
-
-function copyFiles(text: string, root: string, directory: string): void {
+/** @param folder that relative paths start from */
+function copyFiles(text: string, root: string, folder: string, repository: string): void {
   const paths = text.split(/ +/);
   const to = paths.pop()!;
-  const folder = join(root, to.startsWith('/') ? to : join(directory, to));
-  mkdirSync(folder, { recursive: true });
-  for (const path of paths) copyFileSync(join(ROOT, path), join(folder, path.split('/').at(-1)!));
+  const target = join(root, to.startsWith('/') ? to : join(folder, to));
+  mkdirSync(target, { recursive: true });
+  for (const path of paths) copyFileSync(join(repository, path), join(target, path.split('/').at(-1)!));
 }
 
 /** A root file system of unpacked packages, with the database of dpkg. Install scripts do not run. */

@@ -26,8 +26,8 @@ export interface ImageConfig {
 }
 
 /** The stages of the Dockerfile by name. @param given build arguments */
-export function readStages(given: Record<string, string> = {}): Map<string, Stage> {
-  const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+export function readStages(given: Record<string, string>, repository = ROOT): Map<string, Stage> {
+  const text = readFileSync(join(repository, 'Dockerfile'), 'utf8')
     .replaceAll(/^#.*\n/gm, '')
     .replaceAll('\\\n', ' ');
   const values: Record<string, string> = {};
@@ -60,6 +60,16 @@ export function listInstructions(stages: Map<string, Stage>, name: string): Inst
   const stage = stages.get(name);
   return stage ? [...listInstructions(stages, stage.base), ...stage.instructions] : [];
 }
+
+/** Files of the repository that instructions copy. */
+export const listCopied = (instructions: Instruction[]): string[] =>
+  instructions
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from='))
+    .flatMap(({ text }) => text.split(/ +/).slice(0, -1));
+
+/** Whether a stage copies single files only, and none of another stage. */
+export const isSelfContained = (stages: Map<string, Stage>, name: string): boolean =>
+  listInstructions(stages, name).every(({ text }) => !text.startsWith('--from=') && !text.startsWith('. '));
 
 export function readConfig(stages: Map<string, Stage>, name: string): ImageConfig {
   const lines = listInstructions(stages, name);

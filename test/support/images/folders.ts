@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 export function run(
@@ -15,9 +15,9 @@ export function run(
 }
 
 /** Copies a file or folder. Symbolic links inside it stay as they are. */
-export function copy(from: string, target: string, filter = (_path: string): boolean => true): void {
+export function copy(from: string, target: string): void {
   mkdirSync(dirname(target), { recursive: true });
-  cpSync(from, target, { recursive: true, filter, verbatimSymlinks: true });
+  run('cp', ['-a', '-T', from, target]);
 }
 
 /** Copies everything in a folder. */

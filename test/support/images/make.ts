@@ -1,39 +1,34 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeArchive, makeLayer, type Archive, type Layer } from './archive.js';
+import { ROOT } from '../program.js';
 import { ImageBuilder } from './builder.js';
+import { makeLayer, type Image, type Layer } from './layout.js';
 import { makeServer, SERVER_IMAGES } from './servers.js';
 
-/**
- * Writes `<output>/<name>.tar` for programs (`api`) and servers (`postgres`), with the names that the chart uses by
- * default. Nodes without a registry load them.
- */
-export const makeArchives = (output: string, names: string[], tag: string): Promise<void> =>
-  makeImages(names, {
-    tag,
-    output,
-    write: (archive, name) => makeArchive(archive, join(output, `${name}.tar`)),
-  });
-
 interface Making {
-  tag: string;
-  output: string;
-  write: (archive: Archive, name: string) => void;
+  version: string;
+  /** Passes an image on. Its layers exist until all images are made. */
+  write: (image: Image, name: string) => void;
+  /** A tree after `make build`. Default: this one. */
+  repository?: string;
 }
 
-/** Builds images of this machine's architecture and passes each to `write`. Its layers exist until all are written. */
-export async function makeImages(names: string[], { tag, output, write }: Making): Promise<void> {
+/** Builds images of programs (`api`) and servers (`postgres`) for this machine's architecture. */
+export async function makeImages(names: string[], { version, write, repository }: Making): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'gwk-images-'));
-  const builder = new ImageBuilder(join(work, 'stages'), { VERSION: tag, REVISION: readRevision() });
+  const builder = new ImageBuilder(
+    join(work, 'stages'),
+    { VERSION: version, REVISION: readRevision(repository) },
+    repository,
+  );
   const made = new Map<string, Layer>();
   const layerOf = async (folder: string): Promise<Layer> => {
-    const layer = made.get(folder) ?? (await makeLayer(folder, join(work, `${made.size}.tar`)));
+    const layer = made.get(folder) ?? (await makeLayer(folder, join(work, `${made.size}.tar.gz`)));
     made.set(folder, layer);
     return layer;
   };
-  mkdirSync(output, { recursive: true });
   try {
     for (const name of names) {
       const server = SERVER_IMAGES[name];
@@ -42,15 +37,14 @@ export async function makeImages(names: string[], { tag, output, write }: Making
       const { layers: folders, config } = server ? { ...server, layers: [root] } : await builder.build(name);
       const layers: Layer[] = [];
       for (const folder of folders) layers.push(await layerOf(folder));
-      const reference = server?.reference ?? `docker.io/library/gwk-${name}:${tag}`;
-      write({ name: reference, version: tag, config, layers }, name);
+      write({ version, config, layers }, name);
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-function readRevision(): string {
-  const done = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' });
+function readRevision(repository = ROOT): string {
+  const done = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: repository, encoding: 'utf8' });
   return done.status === 0 ? done.stdout.trim() : 'unknown';
 }

@@ -3,20 +3,22 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { findFreePort, launch, type ServerProcess } from '@gwk/local/servers/process';
 import { until } from '../../wait.js';
+import { prepareCrane, startRegistry, type LocalRegistry } from '../../images/registry.js';
 import { startControlPlane, type ControlPlane } from '../control-plane.js';
 import { TestCluster } from '../test-cluster.js';
 import { machineAddress, makeBridge, removeBridge } from './machine.js';
 import { ClusterNode } from './node.js';
-import { pauseArchive } from './pause-image.js';
+import { pushPause } from './pause-image.js';
 import { ensureNodePrograms, type NodePrograms } from './programs.js';
-import { cniConfig, dnsConfig, proxyConfig } from './settings.js';
+import { cniConfig, dnsConfig, GATEWAY, proxyConfig, registriesConfig } from './settings.js';
 
 const STOP_GRACE_MS = 5_000;
 
-/** A whole Kubernetes on this machine, as root: control plane, nodes that run pods, Services, DNS. */
+/** A whole Kubernetes on this machine, as root: control plane, nodes that run pods, Services, DNS, a registry. */
 export class NodeCluster {
   readonly nodes: ClusterNode[] = [];
   readonly #servers: ServerProcess[] = [];
+  #registry: LocalRegistry | null = null;
 
   readonly admin: TestCluster;
 
@@ -32,6 +34,7 @@ export class NodeCluster {
 
   static async start(names: string[], say: (line: string) => void): Promise<NodeCluster> {
     const programs = await ensureNodePrograms(say);
+    await prepareCrane(say);
     const folder = mkdtempSync('/tmp/gwk-k8s-');
     const address = machineAddress();
     const plane = await startControlPlane({
@@ -53,6 +56,7 @@ export class NodeCluster {
   async stop(): Promise<void> {
     for (const node of this.nodes) await node.remove();
     for (const server of this.#servers.reverse()) await server.stop('SIGKILL', STOP_GRACE_MS);
+    this.#registry?.stop();
     await this.plane.stop();
     spawnSync(join(this.programs.kubernetes, 'kube-proxy'), ['--cleanup'], { stdio: 'ignore' });
     removeBridge();
@@ -65,9 +69,14 @@ export class NodeCluster {
     return node;
   }
 
-  /** Imports an image archive on all nodes. */
-  async load(archive: string): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.load(archive)));
+  /** Address of the registry from which nodes pull every image. */
+  get registry(): string {
+    return this.#registry!.host;
+  }
+
+  /** Folder of the registry. */
+  get blobs(): string {
+    return join(this.folder, 'registry');
   }
 
   async untilNodeIs(name: string, ready: 'True' | 'False' | 'Unknown', timeoutMs = 60_000): Promise<void> {
@@ -84,21 +93,31 @@ export class NodeCluster {
   async #startNodes(names: string[]): Promise<void> {
     const { folder, programs, address } = this;
     makeBridge();
-    const cni = join(folder, 'cni');
-    mkdirSync(cni);
+    this.#registry = await startRegistry(this.blobs, GATEWAY);
+    await pushPause(programs, folder, this.registry);
+    const [cni, registries] = [join(folder, 'cni'), join(folder, 'registries')];
+    for (const path of [cni, join(registries, '_default')]) mkdirSync(path, { recursive: true });
     writeFileSync(join(cni, '10-pods.conflist'), cniConfig(join(folder, 'addresses')));
+    writeFileSync(join(registries, '_default/hosts.toml'), registriesConfig(this.registry));
     this.#startScheduler();
     const kubeconfig = join(folder, 'plane/kubeconfig');
     this.nodes.push(
       ...names.map(
-        (name) => new ClusterNode({ name, folder: join(folder, name), programs, kubeconfig, cni, address }),
+        (name) =>
+          new ClusterNode({
+            name,
+            folder: join(folder, name),
+            programs,
+            kubeconfig,
+            cni,
+            registries,
+            address,
+          }),
       ),
     );
-    const pause = pauseArchive(programs, folder);
     await Promise.all(
       this.nodes.map(async (node) => {
         await node.startContainerd();
-        await node.load(pause);
         await node.startKubelet();
       }),
     );

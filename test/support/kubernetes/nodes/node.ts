@@ -27,6 +27,8 @@ export interface NodeOptions {
   programs: NodePrograms;
   kubeconfig: string;
   cni: string;
+  /** Folder with the addresses of registries. */
+  registries: string;
   address: string;
 }
 
@@ -47,10 +49,10 @@ export class ClusterNode {
   }
 
   async startContainerd(): Promise<void> {
-    const { folder, programs, cni } = this.#options;
+    const { folder, programs, cni, registries } = this.#options;
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'containerd.toml');
-    const places = { folder, socket: this.socket, cni: { config: cni, plugins: programs.cni } };
+    const places = { folder, socket: this.socket, cni: { config: cni, plugins: programs.cni }, registries };
     writeFileSync(config, containerdConfig(places));
     this.#containerd = launch({
       command: join(programs.containerd, 'containerd'),
@@ -68,15 +70,6 @@ export class ClusterNode {
       maxBuffer: 2 ** 24,
     });
     return stdout;
-  }
-
-  async load(archive: string): Promise<void> {
-    await this.ctr('images', 'import', archive);
-  }
-
-  /** Adds another name for an image. */
-  async tag(from: string, to: string): Promise<void> {
-    await this.ctr('images', 'tag', from, to);
   }
 
   async startKubelet(): Promise<void> {

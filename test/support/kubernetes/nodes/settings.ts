@@ -33,9 +33,19 @@ export interface ContainerdPlaces {
   socket: string;
   /** CNI configuration and plugins. */
   cni: { config: string; plugins: string };
+  /** Folder with the addresses of registries. */
+  registries: string;
 }
 
-export const containerdConfig = ({ folder, socket, cni }: ContainerdPlaces): string => `version = 3
+/** Every registry that a reference names is this one. */
+export const registriesConfig = (host: string): string => `server = "http://${host}"\n`;
+
+export const containerdConfig = ({
+  folder,
+  socket,
+  cni,
+  registries,
+}: ContainerdPlaces): string => `version = 3
 root = "${folder}/root"
 state = "${folder}/state"
 [grpc]
@@ -46,6 +56,8 @@ state = "${folder}/state"
   snapshotter = "overlayfs"
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "${PAUSE_IMAGE}"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "${registries}"
 [plugins."io.containerd.nri.v1.nri"]
   # Its socket has one place on a machine, and two that start at once would take it from each other.
   disable = true
@@ -89,6 +101,7 @@ export const kubeletConfig = ({ socket, cgroup, logs }: KubeletPlaces, ports: Ku
     authorization: { mode: 'AlwaysAllow' },
     evictionHard: { 'nodefs.available': '0%', 'imagefs.available': '0%', 'memory.available': '0%' },
     imageGCHighThresholdPercent: 100,
+    serializeImagePulls: false,
     enforceNodeAllocatable: [],
     localStorageCapacityIsolation: false,
     port: ports.kubelet,
