@@ -22,7 +22,7 @@ const lines = (text: string): string[] => text.split('\0').filter(Boolean);
 interface History {
   /** This folder is a clone. */
   clone: boolean;
-  /** It contains the former commit. */
+  /** The clone contains the former commit. */
   former: boolean;
   /** Migrations of the former commit that have other contents now. */
   migrations: string[];

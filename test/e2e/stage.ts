@@ -115,7 +115,7 @@ export class E2eStage {
   async installRelease(): Promise<void> {
     const values = join(this.#place.work, 'stranger/values.yaml');
     writeFileSync(values, JSON.stringify(this.#values()));
-    const env = { KUBECONFIG: this.cluster.plane.kubeconfig, NAMESPACE, HOME: this.cluster.folder };
+    const env = { KUBECONFIG: this.cluster.plane.kubeconfig, NAMESPACE };
     await rehearse('install', this.#place, this.say, env);
   }
 
