@@ -21,6 +21,17 @@ export async function createInstance(reader: Reader): Promise<void> {
   await pairWith(reader, reader.type('kubernetes.md', '--method code', {}, ROOT), (code) =>
     phone.types(code),
   );
+  await readEngine(reader);
+}
+
+/** What `kubectl gwk` reads from the engine itself, and from the kubelet of its node. */
+async function readEngine(reader: Reader): Promise<void> {
+  const status = 'kubectl gwk status shop -n messages';
+  await reader.untilRead(status, /^OK /m);
+  expectTexts(await reader.run(status), /^Lease +held/m, /^Queue +0 claimed/m);
+  const lines = await reader.run('kubectl gwk logs shop -n messages --tail=3');
+  expectTexts(lines, /^\{"level":"\w+",.*"program":"engine"/m);
+  if (lines.trimEnd().split('\n').length !== 3) throw new Error(`not three lines:\n${lines}`);
 }
 
 async function findSuspended(reader: Reader): Promise<void> {

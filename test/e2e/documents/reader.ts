@@ -117,12 +117,14 @@ export class Reader {
 }
 
 /**
- * Programs that this machine lacks. `gwk` runs in a pod of the API. No Docker engine runs here: `docker build` pulls the image
- * that test/support/images has built from the same Dockerfile, into a namespace of the node's containerd. `kind load`
- * imports it into that of Kubernetes. containerd has no default address, because several nodes share the machine.
+ * Programs that this machine lacks. `gwk` runs in a pod of the API, and `kubectl gwk` is the bundle that becomes an
+ * executable. No Docker engine runs here: `docker build` pulls the image that test/support/images has built from the same
+ * Dockerfile, into a namespace of the node's containerd. `kind load` imports it into that of Kubernetes. containerd has no
+ * default address, because several nodes share the machine.
  */
 const SCRIPTS: Record<string, string> = {
   gwk: 'exec kubectl -n messages exec deploy/gwk-api -- gwk "$@"',
+  'kubectl-gwk': `exec node ${join(ROOT, 'cli/dist/gwk.cjs')} kubectl "$@"`,
   ctr: 'exec "$CTR" -a "$NODE_SOCKET" "$@"',
   docker: `
 case "$1" in
