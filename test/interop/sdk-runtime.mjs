@@ -1,4 +1,5 @@
 // What a program does with @gwk/client, on each of the platforms that its page names. Prints the results as JSON.
+import { Blob } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { ApiError, Gwk } from '@gwk/client';

@@ -1,14 +1,7 @@
 import { install } from '@sinonjs/fake-timers';
 import { Webhook } from 'standardwebhooks';
 import { Gwk } from './client.js';
-import {
-  ConnectionError,
-  GwkError,
-  InvalidRequestError,
-  RateLimitError,
-  ServerError,
-  TimeoutError,
-} from './errors.js';
+import { ConnectionError, GwkError, InvalidRequestError, RateLimitError, ServerError } from './errors.js';
 import { readServerSentEvents } from './server-sent-events.js';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -57,26 +50,6 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('requests', () => {
-  test('end after the timeout of the client, and uploads only after one of their own', async () => {
-    const client = new Gwk({
-      baseUrl: 'http://gateway',
-      timeout: 1,
-      retries: 0,
-      fetch: ({ signal }) =>
-        new Promise((resolve, reject) => {
-          const timer = setTimeout(() => resolve(Response.json({})), 50);
-          signal.addEventListener('abort', () => {
-            clearTimeout(timer);
-            reject(signal.reason as Error);
-          });
-        }),
-    });
-    const file = new Blob(['x']);
-    await expect(client.messages.get('msg_1')).rejects.toThrow(TimeoutError);
-    await expect(client.media.upload({ file })).resolves.toEqual({});
-    await expect(client.media.upload({ file }, { timeout: 1 })).rejects.toThrow(TimeoutError);
-  });
-
   test('fill the path, the query and the body', async () => {
     const { client, requests } = script(ok({}), ok({}), ok({}));
     await client.messages.edit('msg_1', { text: 'New' }, { ifMatch: '"1"' });

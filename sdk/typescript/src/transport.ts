@@ -108,9 +108,9 @@ export class Transport {
   }
 
   async #attempt(call: Call, headers: Record<string, string>): Promise<unknown> {
-    const usual = call.isUpload ? undefined : (this.#options.timeout ?? 60_000);
-    const { timeout = usual, signal } = call.options;
-    const limit = call.isStream || timeout === undefined ? undefined : AbortSignal.timeout(timeout);
+    const { signal } = call.options;
+    const timeout = this.#findTimeout(call);
+    const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
     const signals = [signal, limit].filter((one) => one !== undefined);
     // Outside of the try block: a file that cannot be read is no broken connection.
     const body = await call.body?.();
@@ -123,6 +123,11 @@ export class Transport {
       if (limit?.aborted) throw new TimeoutError(`No answer within ${timeout} ms`, { cause: error });
       throw new ConnectionError('No answer from the gateway', { cause: error });
     }
+  }
+
+  #findTimeout({ isStream, isUpload, options: { timeout } }: Call): number | undefined {
+    if (isStream) return undefined;
+    return timeout ?? (isUpload ? undefined : (this.#options.timeout ?? 60_000));
   }
 
   async #fetch({ method, path, params, query, isStream }: Call, init: Init): Promise<unknown> {
