@@ -26,11 +26,12 @@ test.each([
 });
 
 test.each([
-  [7, 7],
-  [6, null],
-])('of a client that waits up to %i s, after a 429 with 7 s', (maxWait, seconds) => {
-  const error = answer(429, 'rate-limited', '7');
-  expect(planRetry(error, { repeatable: true, attempt: 1, maxWait })).toBe(seconds);
+  [7, '7', 7],
+  [6, '7', null],
+  [0, undefined, 0.5],
+])('of a client that waits up to %i s, after a 429 with %s s', (maxWait, told, seconds) => {
+  const error = answer(429, 'rate-limited', told);
+  expect(planRetry(error, { repeatable: true, attempt: 1, maxWait, random: () => 1 })).toBe(seconds);
 });
 
 test('doubles the wait up to 8 s', () => {

@@ -21,8 +21,8 @@ export function planRetry(
   const backoff = Math.min(0.5 * 2 ** (attempt - 1), 8) * (0.5 + random() / 2);
   if (error instanceof ConnectionError) return repeatable ? backoff : null;
   if (!(error instanceof ApiError) || !isTemporary(error, repeatable)) return null;
-  const wait = Math.max(error.retryAfter ?? 0, backoff);
-  return wait <= maxWait ? wait : null;
+  const told = error.retryAfter ?? 0;
+  return told <= maxWait ? Math.max(told, backoff) : null;
 }
 
 function isTemporary({ code, status }: ApiError, repeatable: boolean): boolean {

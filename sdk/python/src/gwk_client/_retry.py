@@ -16,8 +16,8 @@ def plan_retry(error: GwkError, *, repeatable: bool, attempt: int, max_wait: flo
         return backoff if repeatable else None
     if not isinstance(error, ProblemError) or not _is_temporary(error, repeatable):
         return None
-    wait = max(error.retry_after or 0, backoff)
-    return wait if wait <= max_wait else None
+    told = error.retry_after or 0
+    return max(told, backoff) if told <= max_wait else None
 
 
 def _is_temporary(error: ProblemError, repeatable: bool) -> bool:
