@@ -17,6 +17,8 @@ import { buildRows, type Event } from './rows';
 const EVENTS = 200;
 /** Later events of the conversation, before those of the message, that are searched. */
 const MAX_PAGES = 10;
+/** Age from which a message hardly changes any more. */
+const CHANGING_MS = 600_000;
 
 /** The stored content of a message, its events, and the way to its conversation. */
 export function AboutMessage({ message }: { message: Message }) {
@@ -26,7 +28,7 @@ export function AboutMessage({ message }: { message: Message }) {
     queryKey: [id, 'message', message.id, 'events'],
     queryFn: () => readEvents(gwk, message),
     enabled: can('events:read'),
-    refetchInterval: LIVE_MS,
+    refetchInterval: () => (Date.now() - Date.parse(message.created_at) < CHANGING_MS ? LIVE_MS : false),
   });
   const row = events && buildRows({ messages: [message], events, sent: {}, from: null })[0];
   return (

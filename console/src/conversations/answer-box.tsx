@@ -1,3 +1,4 @@
+import { ApiError } from '@gwk/client';
 import {
   ActionIcon,
   Alert,
@@ -25,6 +26,9 @@ import type { useCompose } from './compose';
 import { isEmpty, makeKey, type Draft } from './draft';
 import type { Conversation, Obstacle } from './obstacles';
 
+/** Key of an Enter that ends a composition in Safari, which no longer says so then. */
+const OF_COMPOSITION = 229;
+
 type Compose = ReturnType<typeof useCompose>;
 
 export function addFiles({ draft, change }: Compose, files: Iterable<File>): void {
@@ -44,7 +48,8 @@ export function AnswerBox({ conversation, compose, obstacle }: AnswerBoxProps) {
   const { draft, leaving, change, submit } = compose;
   const press = (event: KeyboardEvent) => {
     // Enter also ends the choice of a character in some languages.
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    const { isComposing, keyCode } = event.nativeEvent;
+    if (event.key !== 'Enter' || event.shiftKey || isComposing || keyCode === OF_COMPOSITION) return;
     event.preventDefault();
     submit();
   };
@@ -162,7 +167,7 @@ function Leaving({ compose: { leaving, error, retry, putBack } }: { compose: Com
       <Group gap="xs" wrap="nowrap">
         {!error && <Loader size="xs" aria-hidden />}
         <Text size="sm" c="dimmed" lineClamp={2} className="wrap">
-          {t(`conversations.${error ? 'notSent' : 'sending'}`)} {describeDraft(leaving)}
+          {t(`conversations.${describeState(error)}`)} {describeDraft(leaving)}
         </Text>
       </Group>
       {error && (
@@ -180,6 +185,12 @@ function Leaving({ compose: { leaving, error, retry, putBack } }: { compose: Com
       )}
     </Stack>
   );
+}
+
+function describeState(error: Error | null): 'sending' | 'notSent' | 'unknownSent' {
+  if (!error) return 'sending';
+  const isRefused = error instanceof ApiError && error.status < 500;
+  return isRefused ? 'notSent' : 'unknownSent';
 }
 
 const describeDraft = ({ text, files }: Draft): string =>

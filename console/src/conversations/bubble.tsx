@@ -82,7 +82,7 @@ function Body({ row }: { row: MessageRow }) {
           <Text size="sm" fw={600}>
             {t(`messages.types.${row.type}`)}
           </Text>
-          <Note text={t('conversations.notKept')} />
+          <Note text={t(`conversations.${row.isMine ? 'notKept' : 'gone'}`)} />
         </>
       )}
       {row.scheduledFor !== null && row.status === 'queued' && (

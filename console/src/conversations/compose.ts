@@ -57,7 +57,9 @@ export function useCompose(conversation: Conversation) {
       set({ draft: newDraft(), leaving: draft });
       void sendAll();
     },
-    retry: () => void sendAll(),
+    retry: () => {
+      if (find().error !== null) void sendAll();
+    },
     /** Puts a draft that could not be sent back into the box. */
     putBack: () => {
       const { draft, leaving } = find();
@@ -65,7 +67,9 @@ export function useCompose(conversation: Conversation) {
       const text = [leaving.text, draft.text].filter((part) => part !== '').join('\n');
       const files = [...leaving.files, ...draft.files];
       const replyTo = draft.replyTo ?? leaving.replyTo;
-      set({ draft: { text, files, replyTo, key: makeKey() }, leaving: null, error: null });
+      // Its answer may be lost: unchanged, it keeps its key and is sent once.
+      const key = isEmpty(draft) ? leaving.key : makeKey();
+      set({ draft: { text, files, replyTo, key }, leaving: null, error: null });
     },
   };
 }

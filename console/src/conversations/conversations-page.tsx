@@ -7,6 +7,7 @@ import { useSearchParams } from 'react-router';
 import { useAccount } from '../app/account';
 import { useFilter } from '../ui/filters';
 import { useGrowing } from '../ui/growing';
+import { LIVE_MS } from '../ui/live';
 import { PageHeader } from '../ui/page-header';
 import { QueryView } from '../ui/query-view';
 import { ConversationList } from './conversation-list';
@@ -30,12 +31,15 @@ export default function ConversationsPage() {
   const [search, setSearch] = useState('');
   const isNarrow = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
   const [instanceId, setInstanceId] = useState<string | null>(null);
-  const interval = useLive(instanceId, () => {
-    for (const list of ['thread', 'conversations']) void queries.invalidateQueries({ queryKey: [id, list] });
+  const keys = ['thread', 'conversations'].map((list) => ({ queryKey: [id, list] }));
+  const interval = useLive(instanceId, {
+    isLooking: () => keys.some((key) => queries.isFetching(key) > 0),
+    onEvents: () => keys.forEach((key) => void queries.invalidateQueries(key)),
   });
-  const list = useConversations(number, search, interval);
+  // The stream tells nothing about other numbers of the list.
+  const list = useConversations(number, search, number === instanceId ? interval : LIVE_MS);
   const open = useConversation(current, interval);
-  const watched = number ?? open.data?.instance_id ?? null;
+  const watched = open.data?.instance_id ?? number;
   if (watched !== instanceId) setInstanceId(watched);
   const showsThread = current !== null;
   return (

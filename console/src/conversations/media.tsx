@@ -47,6 +47,7 @@ function StoredMedia({ type, media }: { type: Content['type']; media: Stored }) 
       return { ...link, url: link.url ?? '' };
     },
     staleTime: LINK_MS,
+    refetchInterval: LINK_MS,
     enabled: inViewport,
   });
   if (error) {

@@ -57,6 +57,15 @@ test('shows received texts and sent states in the order of time', () => {
   expect(findLastReceived(rows)).toBe(at(1));
 });
 
+test('a message shows when it was written, in the place at which it arrived', () => {
+  const rows = build([sent('m1', 1), received('m2', 5)], [text('m2', 0, 'Oi')]);
+  expect(rows.map(({ id, time }) => [id, time])).toEqual([
+    ['m1', at(1)],
+    ['m2', at(0)],
+  ]);
+  expect(findLastReceived(rows)).toBe(at(0));
+});
+
 test('a reply of this page shows what it quotes', () => {
   const content = { type: 'text' as const, text: 'Sim', quoted_wa_message_id: 'WA m1' };
   const rows = build([received('m1', 1), sent('m2', 2)], [text('m1', 1, 'Oi')], { sent: { m2: content } });

@@ -24,7 +24,10 @@ interface Answer {
 export interface MessageRow {
   kind: 'message';
   id: string;
+  /** When it was written. */
   time: string;
+  /** When gwk got it, which orders it among others. */
+  arrivedAt: string;
   /** Null: gwk has no such message, only the event. */
   messageId: string | null;
   eventId: string | null;
@@ -102,6 +105,7 @@ class Thread {
       ...EMPTY,
       id: message.id,
       time: message.created_at,
+      arrivedAt: message.created_at,
       messageId: message.id,
       waId: message.wa_message_id,
       isMine,
@@ -143,7 +147,7 @@ class Thread {
     for (const { quoted } of rows) if (quoted) quoted.row = byWaId.get(quoted.waId) ?? null;
     // Messages keep the order of their acceptance within a moment.
     return [...rows, ...this.#notices].toSorted(
-      (a, b) => Date.parse(a.time) - Date.parse(b.time) || (a.id < b.id ? -1 : 1),
+      (a, b) => arrivalOf(a) - arrivalOf(b) || (a.id < b.id ? -1 : 1),
     );
   }
 
@@ -159,12 +163,13 @@ class Thread {
       ...EMPTY,
       ...lists(),
       id,
-      time: data.timestamp,
+      arrivedAt: data.timestamp,
       messageId: data.message_id ?? null,
       waId: data.wa_message_id,
       isMine: data.from_me,
       type: data.type,
       ...known,
+      time: data.timestamp,
       eventId,
       author: data.from,
       content: data,
@@ -243,6 +248,8 @@ function findQuoted(content: Content | null): MessageRow['quoted'] {
   const waId = content?.quoted?.id ?? content?.quoted_wa_message_id;
   return waId === undefined ? null : { waId, row: null };
 }
+
+const arrivalOf = (row: Row): number => Date.parse(row.kind === 'message' ? row.arrivedAt : row.time);
 
 const EMPTY = {
   kind: 'message',

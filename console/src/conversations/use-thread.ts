@@ -17,6 +17,7 @@ export function useThread(conversation: Conversation, refetchInterval: number) {
   const queryKey = [id, 'thread', conversation.id];
   const growing = useGrowing<Stored, ThreadCursor>({
     queryKey,
+    isAnchor: isMessage,
     read: (cursor, loaded) => readThread(gwk, conversation.id, cursor, loaded),
     refetchInterval,
   });

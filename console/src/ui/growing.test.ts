@@ -27,6 +27,13 @@ test.each([
   expect(merged.cursor).toBe(cursor);
 });
 
+test('sees a gap between messages although an event of them is known', () => {
+  const piece = { rows: [row('f'), row('e'), row('event')], cursor: 'after e', isNewest: true };
+  const before = { rows: [...BEFORE.rows, row('event')], cursor: 'after b' };
+  const merged = mergePiece(before, piece, ({ id }) => id !== 'event');
+  expect(merged.rows.map(({ id }) => id)).toEqual(['f', 'e', 'event']);
+});
+
 test('replaces a row by its newer state', () => {
   const { rows } = mergePiece(BEFORE, { rows: [row('c', 'new')], cursor: null, isNewest: true });
   expect(rows).toEqual([row('c', 'new'), row('b')]);

@@ -21,15 +21,18 @@ export interface Piece<Row, Cursor> extends Loaded<Row, Cursor> {
 /**
  * Adds rows to those that were loaded before, whose newer state replaces them. The newest rows replace everything if none
  * of them was loaded before: rows between them may be missing.
+ * @param isAnchor whether a row shows by its presence that none is missing
  */
 export function mergePiece<Row extends { id: string }, Cursor>(
   before: Loaded<Row, Cursor> | undefined,
   piece: Piece<Row, Cursor>,
+  isAnchor: (row: Row) => boolean = () => true,
 ): Loaded<Row, Cursor> {
   const { rows, cursor, isNewest } = piece;
   if (before === undefined) return { rows, cursor };
   const merged = new Map(before.rows.map((row) => [row.id, row]));
-  const isConnected = rows.length === 0 || rows.some(({ id }) => merged.has(id));
+  const anchors = rows.filter(isAnchor);
+  const isConnected = anchors.length === 0 || anchors.some(({ id }) => merged.has(id));
   if (isNewest && !isConnected) return { rows, cursor };
   for (const row of rows) merged.set(row.id, row);
   return { rows: [...merged.values()], cursor: isNewest ? before.cursor : cursor };
@@ -39,13 +42,14 @@ interface Growing<Row, Cursor> {
   queryKey: QueryKey;
   /** Reads the newest rows, or those after a cursor. */
   read: (cursor: Cursor | null, loaded: readonly Row[]) => Promise<Loaded<Row, Cursor>>;
+  isAnchor?: (row: Row) => boolean;
   refetchInterval: number;
   enabled?: boolean;
 }
 
 /** A list that reads only its newest rows again, and older ones when the reader asks for them. */
 export function useGrowing<Row extends { id: string }, Cursor>(options: Growing<Row, Cursor>) {
-  const { queryKey, read, refetchInterval, enabled = true } = options;
+  const { queryKey, read, isAnchor, refetchInterval, enabled = true } = options;
   const queries = useQueryClient();
   const find = () => queries.getQueryData<Loaded<Row, Cursor>>(queryKey);
   const query = useQuery<Loaded<Row, Cursor>>({
@@ -55,18 +59,21 @@ export function useGrowing<Row extends { id: string }, Cursor>(options: Growing<
     structuralSharing: (before, piece) =>
       replaceEqualDeep(
         before,
-        mergePiece(before as Loaded<Row, Cursor> | undefined, piece as Piece<Row, Cursor>),
+        mergePiece(before as Loaded<Row, Cursor> | undefined, piece as Piece<Row, Cursor>, isAnchor),
       ),
     refetchInterval,
     enabled,
   });
   const older = useMutation({
-    mutationFn: (cursor: Cursor) => read(cursor, []),
-    onSuccess: (loaded) => queries.setQueryData(queryKey, { ...loaded, isNewest: false }),
+    // The reader may choose another list before the answer arrives.
+    mutationFn: async (from: { cursor: Cursor } & Pick<typeof options, 'queryKey' | 'read'>) => {
+      const loaded = await from.read(from.cursor, []);
+      queries.setQueryData(from.queryKey, { ...loaded, isNewest: false });
+    },
   });
   const cursor = query.data?.cursor ?? null;
   const loadOlder = () => {
-    if (cursor !== null && !older.isPending) older.mutate(cursor);
+    if (cursor !== null && !older.isPending) older.mutate({ cursor, queryKey, read });
   };
   return { query, hasOlder: cursor !== null, loadOlder, isLoadingOlder: older.isPending, error: older.error };
 }

@@ -19,6 +19,7 @@ export const conversations = {
   older: 'Carregar mensagens anteriores',
   open: 'Abrir na conversa',
   notKept: 'O conteúdo não é guardado depois do envio.',
+  gone: 'O conteúdo não está mais guardado.',
   deleted: 'Apagada',
   edited: 'editada',
   fromDevice: 'pelo celular',
@@ -80,6 +81,8 @@ export const conversations = {
   noReply: 'Não responder a uma mensagem',
   removeFile: 'Remover {{name}}',
   notSent: 'Esta mensagem não foi enviada:',
+  unknownSent:
+    'Não chegou resposta, e esta mensagem pode ter sido enviada. Tentar de novo a envia uma só vez:',
   tryAgain: 'Tentar de novo',
   edit: 'Voltar a editar',
   drop: 'Solte os arquivos para anexar',
