@@ -28,12 +28,15 @@ interface History {
   migrations: string[];
   /** A version has been released. */
   released: boolean;
+  /** The former commit has other packages, and only those of this one are installed. */
+  packages: boolean;
 }
 
 /** Why nothing can be upgraded from the former commit; null if it can. */
-export function findObstacle({ clone, former, migrations, released }: History): string | null {
+export function findObstacle({ clone, former, migrations, released, packages }: History): string | null {
   if (!clone) return 'this folder is not a clone of the repository';
   if (!former) return 'this clone is shallow and has no former commit (git fetch --deepen 1)';
+  if (packages) return 'this commit changes package-lock.json, and the former packages are not installed';
   if (migrations.length === 0 || released) return null;
   return `before the first release, this commit changes migrations in place: ${migrations.join(', ')}`;
 }
@@ -44,6 +47,7 @@ export function readHistory(): History {
   return {
     clone,
     former,
+    packages: former && listChanged('--', 'package-lock.json').length > 0,
     migrations: former ? listChanged('--diff-filter=a', '--', MIGRATIONS) : [],
     released: clone && git('tag', '--list', 'v*') !== '',
   };
@@ -70,7 +74,8 @@ export async function useFormer(work: string, use: (tree: string) => Promise<voi
   try {
     restoreFiles(tree);
     const tsc = ['node_modules/typescript7/bin/tsc', '-b', ...BUILD_FILES];
-    for (const args of [tsc, ['console/build.js']]) run(process.execPath, args, { cwd: tree });
+    for (const args of [tsc, ['sdk/typescript/build.js'], ['console/build.js']])
+      run(process.execPath, args, { cwd: tree });
     await use(tree);
   } finally {
     run('umount', ['-l', tree]);
@@ -81,10 +86,11 @@ export async function useFormer(work: string, use: (tree: string) => Promise<voi
 function restoreFiles(tree: string): void {
   const added = listChanged('--diff-filter=A');
   const others = lines(git('ls-files', '--others', '--exclude-standard', '-z'));
-  for (const path of [...added, ...others]) rmSync(join(tree, path), { force: true });
+  for (const path of [...added, ...others]) rmSync(join(tree, path), { force: true, recursive: true });
+  // -m: with the time of the commit, a restored file would seem older than its output, and the compiler would skip it.
   const restored = listChanged().filter((path) => !added.includes(path));
   if (restored.length > 0)
-    run('sh', ['-ec', 'git archive "$0" -- "$@" | tar -x -C "$TREE"', FORMER, ...restored], {
+    run('sh', ['-ec', 'git archive "$0" -- "$@" | tar -x -m -C "$TREE"', FORMER, ...restored], {
       cwd: ROOT,
       env: { ...process.env, TREE: tree },
     });

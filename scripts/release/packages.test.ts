@@ -1,4 +1,5 @@
-import { findManifestFaults, replaceOnce, VERSION } from './packages.ts';
+import { readFileSync } from 'node:fs';
+import { findManifestFaults, findOtherVersions, replaceOnce, VERSION } from './packages.ts';
 
 const repository = { url: 'git+https://github.com/gwk-dev/gwk.git', directory: 'cli' };
 test.each([
@@ -17,6 +18,11 @@ test.each([
   ['a package that npm accepts', { repository }, []],
 ])('manifest faults of %s', (_, manifest, faults) => {
   expect(findManifestFaults(manifest)).toEqual(faults);
+});
+
+test('all parts have the version of the repository', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(findOtherVersions(version)).toEqual([]);
 });
 
 test('replaces a part that occurs once, also by a text with dollar signs', () => {

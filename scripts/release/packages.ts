@@ -25,7 +25,7 @@ const REPOSITORY = 'git+https://github.com/gwk-dev/gwk.git';
 export const VERSION = /^\d+\.\d+\.\d+$/;
 
 /** Files with another version. */
-function findOtherVersions(version: string): string[] {
+export function findOtherVersions(version: string): string[] {
   const manifests = [...globSync('{package.json,*/package.json,sdk/*/package.json}', { cwd: ROOT })];
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
   const places: [string, string | undefined][] = manifests.map((file) => [

@@ -260,7 +260,10 @@ async function upgrade(context: Context): Promise<string> {
   const mixed = took();
   await stage.installRelease();
   await untilVersion(stage, release.version);
-  const from = former.why === undefined ? 'the former commit' : `these sources, because ${former.why}`;
+  const from =
+    former.why === undefined
+      ? 'the former commit'
+      : `these sources (upgrade from the former commit skipped: ${former.why})`;
   return `from ${from}: engines of ${former.version} with an API of ${release.version} after ${mixed}, all of ${release.version} after ${took()}`;
 }
 

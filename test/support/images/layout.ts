@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { createWriteStream, copyFileSync, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -59,6 +59,15 @@ export interface Image {
   layers: Layer[];
 }
 
+/** Layers are linked, because they are large. A link is impossible between file systems, and to a layer that is there. */
+function place(file: string, target: string): void {
+  try {
+    linkSync(file, target);
+  } catch {
+    copyFileSync(file, target);
+  }
+}
+
 /** Writes an OCI image layout. @param folder that does not exist yet */
 export function makeLayout({ version, architecture, config, layers }: Image, folder: string): void {
   mkdirSync(join(folder, 'blobs/sha256'), { recursive: true });
@@ -68,7 +77,7 @@ export function makeLayout({ version, architecture, config, layers }: Image, fol
     writeFileSync(join(folder, 'blobs/sha256', digest), bytes);
     return { digest: `sha256:${digest}`, size: bytes.length };
   };
-  for (const { file, digest } of layers) linkSync(file, join(folder, 'blobs/sha256', digest.slice(7)));
+  for (const { file, digest } of layers) place(file, join(folder, 'blobs/sha256', digest.slice(7)));
   const platform = { architecture: architecture ?? ARCHITECTURES[process.arch], os: 'linux' };
   const image = put({
     ...platform,
