@@ -102,6 +102,9 @@ export const kubeletConfig = ({ socket, cgroup, logs }: KubeletPlaces, ports: Ku
     evictionHard: { 'nodefs.available': '0%', 'imagefs.available': '0%', 'memory.available': '0%' },
     imageGCHighThresholdPercent: 100,
     serializeImagePulls: false,
+    // Readers import images under other names that this kubelet has pulled. It would pull those names, too, to check that
+    // their pods may have the content.
+    imagePullCredentialsVerificationPolicy: 'NeverVerify',
     enforceNodeAllocatable: [],
     localStorageCapacityIsolation: false,
     port: ports.kubelet,
