@@ -132,6 +132,7 @@ describe('the client for TypeScript', () => {
     const conversations = await client.conversations.list({ instance_id: id });
     const found = conversations.data.find(({ contact }) => contact?.phone === FRIEND)!;
     expect(found).toMatchObject({ kind: 'contact', unread_count: 0 });
+    await expect(client.conversations.get(found.id)).resolves.toEqual(found);
     const messages = await client.messages.list({ conversation: found.id });
     expect(messages.data.map((message) => message.to)).toContain(FRIEND);
     const contacts = await client.contacts.list({ search: FRIEND });

@@ -74,7 +74,7 @@ export function normalizeShape(value: unknown): unknown {
 
 function shapeOfText(text: string): string {
   return text
-    .replace(/\b(ins|msg|evt|whe|whd)_[0-9a-f]{32}\b/g, '$1_...')
+    .replace(/\b(ins|msg|cnv|evt|whe|whd)_[0-9a-f]{32}\b/g, '$1_...')
     .replace(/^ins-[0-9a-f]{32}-[0-9a-f]+$/, 'pod')
     .replace(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'uuid')
     .replace(/^[A-Za-z0-9_-]{134}$/, 'cursor')

@@ -175,6 +175,7 @@ def test_reads_contacts_and_groups(gwk: Gwk) -> None:
     gwk.instances.mark_read(INSTANCE, FRIEND, wa_message_ids=[inbound.wa_message_id])
     (conversation,) = [one for one in gwk.conversations.list(search=FRIEND) if one.instance_id == INSTANCE]
     assert conversation.unread_count == 0
+    assert gwk.conversations.get(conversation.id) == conversation
     assert {one.to for one in gwk.messages.list(conversation=conversation.id)} == {FRIEND}
     assert FRIEND in [one.phone for one in gwk.contacts.list(instance_id=INSTANCE)]
     gwk.instances.set_presence(INSTANCE, FRIEND, state="typing")

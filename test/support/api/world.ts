@@ -37,6 +37,7 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
   for (const { status } of [instance, message, endpoint, media]) {
     if (status >= 300) throw new Error(`creating the world failed with status ${status}`);
   }
+  const { conversation_id } = (await client.call<MessageOut>('GET', `/v1/messages/${message.body.id}`)).body;
   const of = { accountId: account.id, instanceId: fromPublicId('instance', instance_id)! };
   const endpointId = fromPublicId('endpoint', endpoint.body.id)!;
   const [eventId] = await emit(api.db, new Sealer(parseEncryptionKeys(api.encryptionKeys)), [
@@ -64,6 +65,7 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
     ids: {
       instance_id,
       message_id: message.body.id,
+      conversation_id: conversation_id!,
       media_id: media.body.id,
       event_id: toPublicId('event', eventId!),
       endpoint_id: endpoint.body.id,

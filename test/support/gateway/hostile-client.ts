@@ -146,11 +146,13 @@ const describe = (request: HostileRequest): string =>
 
 async function idsOf({ client, instance, endpointId }: HostileAccount): Promise<Ids> {
   const message = await client.acceptedText(instance.id, testPhone(1), 'x');
+  const { conversation_id } = await client.message(message.id);
   const event = await until(async () => (await client.events())[0], { what: 'an event' });
   const delivery = await until(async () => (await client.deliveries(endpointId))[0], { what: 'a delivery' });
   return {
     instance_id: instance.id,
     message_id: message.id,
+    conversation_id: conversation_id!,
     media_id: `med_${'0'.repeat(32)}`,
     event_id: event.id,
     endpoint_id: endpointId,

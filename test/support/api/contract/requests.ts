@@ -55,6 +55,7 @@ export function listBodies({ method, path }: Operation, document: OpenApiDocumen
 export const ABSENT_IDS: Readonly<Record<string, string>> = {
   instance_id: `ins_${'0'.repeat(32)}`,
   message_id: `msg_${'0'.repeat(32)}`,
+  conversation_id: `cnv_${'0'.repeat(32)}`,
   media_id: `med_${'0'.repeat(32)}`,
   event_id: `evt_${'0'.repeat(32)}`,
   endpoint_id: `whe_${'0'.repeat(32)}`,
