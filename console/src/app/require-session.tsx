@@ -15,7 +15,7 @@ function Loading() {
   const { t } = useTranslation();
   return (
     <Center mih="100vh">
-      <Loader aria-label={t('common.loading')} />
+      <Loader role="img" aria-label={t('common.loading')} />
     </Center>
   );
 }

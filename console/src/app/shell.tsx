@@ -41,7 +41,7 @@ export function Shell() {
   if (access === undefined) {
     return (
       <Center mih="100vh">
-        <Loader aria-label={t('common.loading')} />
+        <Loader role="img" aria-label={t('common.loading')} />
       </Center>
     );
   }

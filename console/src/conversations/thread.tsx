@@ -147,7 +147,7 @@ function Scroll({ label, older, isLeaving, children }: ScrollProps) {
         {older && (
           <Center ref={ref}>
             {older.isLoading ? (
-              <Loader size="sm" aria-label={t('common.loading')} />
+              <Loader size="sm" role="img" aria-label={t('common.loading')} />
             ) : (
               <Button variant="subtle" size="xs" onClick={older.load}>
                 {t('conversations.older')}

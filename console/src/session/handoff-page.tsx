@@ -17,7 +17,7 @@ export default function HandoffPage() {
   const { data, error, refetch } = useSessionQuery();
   useEffect(() => history.replaceState(history.state, '', location.pathname), []);
   if (data !== undefined) return <Handoff fragment={fragment} session={data} />;
-  if (!error) return <Loader aria-label={t('common.loading')} />;
+  if (!error) return <Loader role="img" aria-label={t('common.loading')} />;
   // There may be a session, which the link would end without a question.
   return (
     <EntryLayout>
@@ -94,7 +94,7 @@ function Handoff({ fragment, session }: { fragment: URLSearchParams; session: Se
           </Button>
         </>
       ) : (
-        <Loader aria-label={t('common.loading')} />
+        <Loader role="img" aria-label={t('common.loading')} />
       )}
     </EntryLayout>
   );

@@ -46,7 +46,7 @@ export default function ProviderPage() {
           </Button>
         </>
       )}
-      {!error && <Loader aria-label={t('common.loading')} />}
+      {!error && <Loader role="img" aria-label={t('common.loading')} />}
     </EntryLayout>
   );
 }

@@ -32,7 +32,7 @@ export function SignInPage() {
         <CodeForm factors={factors} done={setSession} back={() => setFactors(null)} />
       ) : (
         <>
-          {isPending && <Loader aria-label={t('common.loading')} />}
+          {isPending && <Loader role="img" aria-label={t('common.loading')} />}
           {!isPending && password && <PasswordForm askForFactor={setFactors} />}
           {provider && <ProviderButton name={provider.name} isOnly={!password} />}
           {!isPending && passkey && (

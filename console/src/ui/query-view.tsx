@@ -20,7 +20,7 @@ export function QueryView<T>({ query, header, children }: QueryViewProps<T>) {
       <>
         {header}
         <Center p="xl">
-          <Loader aria-label={t('common.loading')} />
+          <Loader role="img" aria-label={t('common.loading')} />
         </Center>
       </>
     );
