@@ -127,6 +127,16 @@ describeWithChromium('people in the console', () => {
   describe('as conversations', () => {
     const AGENT = 'agent@example.com';
     const SHOP = '5511955550001';
+    /** The request and its two repeats are accepted, and their answers do not arrive. */
+    const loseAnswers = (on: Page) =>
+      on.route(
+        '**/v1/messages',
+        async (route) => {
+          await route.fetch();
+          await route.abort();
+        },
+        { times: 3 },
+      );
     const box = (on: Page) => on.getByRole('textbox', { name: /^(Write a message|Escreva uma mensagem)$/ });
     const bubble = (on: Page, text: string) => on.locator('[data-message]').filter({ hasText: text });
     const wait = (on: Page, text: string, state: string) =>
@@ -233,25 +243,23 @@ describeWithChromium('people in the console', () => {
       await box(page).fill('Uma vez');
       await page.evaluate(PRESS_ENTER_TWICE);
       await ana.receives('Uma vez');
-      await page.route(
-        '**/v1/messages',
-        async (route) => {
-          await route.fetch();
-          await route.abort();
-        },
-        // The request and its two repeats.
-        { times: 3 },
-      );
-      await box(page).fill('Sem resposta');
-      await box(page).press('Enter');
-      await page.getByText('This message was not sent').waitFor();
-      await page.getByRole('button', { name: 'Try again' }).click();
-      await wait(page, 'Sem resposta', 'Delivered');
+      for (const [text, button] of [
+        ['Sem resposta', 'Try again'],
+        ['De volta', 'Back to editing'],
+      ] as const) {
+        await loseAnswers(page);
+        await box(page).fill(text);
+        await box(page).press('Enter');
+        await page.getByText('No answer arrived, so this message may have been sent').waitFor();
+        await page.getByRole('button', { name: button }).click();
+        if (button === 'Back to editing') await box(page).press('Enter');
+        await wait(page, text, 'Delivered');
+      }
       await box(page).fill('Por fim');
       await box(page).press('Enter');
       await ana.receives('Por fim');
-      const texts = (await ana.inbox()).map(({ text }) => text);
-      for (const text of ['Uma vez', 'Sem resposta', 'Por fim'])
+      const texts = (await ana.inbox()).map((message) => message.text);
+      for (const text of ['Uma vez', 'Sem resposta', 'De volta', 'Por fim'])
         expect(texts.filter((other) => other === text)).toHaveLength(1);
     });
 
