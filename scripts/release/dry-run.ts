@@ -16,7 +16,7 @@ const SCENARIOS = 'release';
 demandVersion(process.argv[2] ?? '');
 const why = whyNoNodes();
 if (why === null) {
-  const env = { ...process.env, ONLY: SCENARIOS };
+  const env = { ...process.env, ONLY: SCENARIOS, SIGNED: 'on' };
   const done = spawnSync(process.execPath, ['test/dist/e2e/main.js'], { cwd: ROOT, env, stdio: 'inherit' });
   process.exitCode = done.status ?? 1;
 } else {
@@ -26,7 +26,7 @@ if (why === null) {
 
 async function rehearseAlone(): Promise<void> {
   process.env['COSIGN_PASSWORD'] = '';
-  await prepareTools();
+  await prepareTools({ needsCosign: true });
   const folder = mkdtempSync(join(tmpdir(), 'gwk-release-'));
   const [blobs, work] = [join(folder, 'registry'), join(folder, 'work')];
   mkdirSync(work);

@@ -64,7 +64,7 @@ if (step === 'promises') {
   writePromises(collectPromises());
 } else if (step === 'files') makeFiles();
 else {
-  await prepareTools();
+  await prepareTools({ needsCosign: true });
   if (step === 'publish') publishAll();
   else verifyAll();
 }

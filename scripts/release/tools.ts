@@ -26,12 +26,15 @@ export async function findActionlint(): Promise<string | null> {
   return goVersion() === null ? null : join(await buildOnce(ACTIONLINT, say), 'actionlint');
 }
 
-/** Puts cosign, crane and Helm on the path of this process. They are built once into the user's cache. */
-export async function prepareTools(): Promise<void> {
+/**
+ * Puts crane and Helm on the path of this process, and cosign if something is signed or verified. They are built once into
+ * the user's cache; cosign takes minutes.
+ */
+export async function prepareTools({ needsCosign }: { needsCosign: boolean }): Promise<void> {
   const found = await ensureHelm(say);
   if ('missing' in found) throw new Error(found.missing);
   await prepareCrane(say);
-  const folders = [dirname(found.helm), await buildOnce(COSIGN, say)];
+  const folders = [dirname(found.helm), ...(needsCosign ? [await buildOnce(COSIGN, say)] : [])];
   process.env['PATH'] = [...folders, process.env['PATH']].join(delimiter);
 }
 

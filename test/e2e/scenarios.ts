@@ -24,7 +24,9 @@ const OUT = Number(process.env['E2E_OUT'] ?? 5);
 const IN = Number(process.env['E2E_IN'] ?? 2);
 
 /** It needs the former commit as the first edition. */
-export const UPGRADE = 'upgrade to the release, as docs/verify.md says';
+export const UPGRADE = 'upgrade from the former commit to this release';
+/** It needs a signed release. */
+export const REFUSALS = 'changed parts of the release are refused';
 
 export const SCENARIOS: Scenario[] = [
   ['helm install --wait, with demo', install],
@@ -42,7 +44,7 @@ export const SCENARIOS: Scenario[] = [
   ['the node of the engine is drained', underTraffic(drainNode)],
   ['the kubelet of the engine stops, then starts again', underTraffic(stopKubelet)],
   ['the node of the engine loses its power', underTraffic(losePower)],
-  ['changed parts of the release are refused', ({ stage }) => stage.refuseChanges()],
+  [REFUSALS, ({ stage }) => stage.refuseChanges()],
   ['the commands of the pages for administrators are typed', typePages],
 ];
 
@@ -245,7 +247,7 @@ const untilVersion = (stage: E2eStage, version: string) =>
 
 async function upgradeToRelease(context: Context): Promise<string> {
   const took = clock();
-  await context.stage.publish('release');
+  await context.stage.publishRelease();
   const waited = took();
   return `release awaited for ${waited}; ${await underTraffic(upgrade)(context)}`;
 }
@@ -254,7 +256,7 @@ async function upgradeToRelease(context: Context): Promise<string> {
 async function upgrade(context: Context): Promise<string> {
   const { stage } = context;
   const former = stage.first;
-  const release = await stage.publish('release');
+  const release = await stage.publishRelease();
   const took = clock();
   await installMixed(context, former, release);
   const mixed = took();

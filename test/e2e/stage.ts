@@ -41,25 +41,32 @@ export class E2eStage {
   private constructor(
     readonly cluster: NodeCluster,
     readonly wayOut: WayOut,
-    readonly helm: string,
+    private readonly setup: { helm: string; isSigned: boolean },
     readonly say: (line: string) => void,
   ) {}
+
+  get helm(): string {
+    return this.setup.helm;
+  }
 
   get network(): RunningNetwork {
     return this.wayOut.network;
   }
 
-  /** @param first edition to install first: these sources, or the former commit */
+  /**
+   * @param first edition to install first: these sources, or the former commit
+   * @param isSigned whether the release is signed, and verified when it is installed
+   */
   static async start(
     say: (line: string) => void,
-    first: 'unsigned' | 'former' = 'unsigned',
+    { first = 'unsigned', isSigned = false }: { first?: 'unsigned' | 'former'; isSigned?: boolean } = {},
   ): Promise<E2eStage> {
     const found = await ensureHelm(say);
     if ('missing' in found) throw new Error(found.missing);
     const { helm } = found;
     const cluster = await NodeCluster.start([MAIN_NODE, ENGINE_NODE], say);
     try {
-      const stage = new E2eStage(cluster, await WayOut.start(), helm, say);
+      const stage = new E2eStage(cluster, await WayOut.start(), { helm, isSigned }, say);
       await stage.#prepare(first);
       return stage;
     } catch (error) {
@@ -90,9 +97,14 @@ export class E2eStage {
     return made;
   }
 
+  /** Publishes these sources. */
+  publishRelease(): Promise<Edition> {
+    return this.publish(this.setup.isSigned ? 'release' : 'unsigned');
+  }
+
   /** Copies the images of these sources, for this machine's architecture, to another path of the registry. */
   async copyImages(path: string): Promise<void> {
-    const { images } = await this.publish(this.first.version === VERSION ? 'unsigned' : 'release');
+    const { images } = await this.publishRelease();
     const { registry } = this.cluster;
     for (const [program, digest] of Object.entries(images)) {
       const from = `${registry}${HOME.slice(HOME.indexOf('/'))}/gwk-${program}@${digest}`;
@@ -103,7 +115,7 @@ export class E2eStage {
 
   /** Expects that changed parts of the release are refused, and that it can be built again. */
   async refuseChanges(): Promise<string> {
-    await this.publish('release');
+    await this.publishRelease();
     const lines: string[] = [];
     await rehearse('refuse', this.#place, (line) => lines.push(line));
     const count = (text: string) => lines.filter((line) => line.includes(text)).length;
@@ -111,8 +123,9 @@ export class E2eStage {
     return `${count('refused: ')} changes refused, ${count('same bytes: ')} files built twice with the same bytes`;
   }
 
-  /** Verifies the release and installs it as docs/verify.md says. */
+  /** Installs these sources; a signed release after a verification, as docs/verify.md says. */
   async installRelease(): Promise<void> {
+    if (!this.setup.isSigned) return this.install(await this.publishRelease());
     const values = join(this.#place.work, 'stranger/values.yaml');
     writeFileSync(values, JSON.stringify(this.#values()));
     const env = { KUBECONFIG: this.cluster.plane.kubeconfig, NAMESPACE };
