@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { baseEnvironment, ROOT } from '../../support/program.js';
 
 test.each([
-  ['cli.md', 'cli/dist/gwk.cjs', 7],
+  ['cli.md', 'cli/dist/gwk.cjs', 8],
   ['server-cli.md', 'bin/gwk.js', 1],
 ])('docs/%s lists all commands as `gwk --help` prints them', (page, program, helps) => {
   const [, block] = /```text\n([^]*?)```\n/.exec(readFileSync(join(ROOT, 'docs', page), 'utf8'))!;
