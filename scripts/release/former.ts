@@ -60,8 +60,9 @@ const listChanged = (...args: string[]): string[] =>
 /**
  * Calls `use` with the tree of the former commit. It is an overlay of this tree, so that only changed files are compiled
  * and nothing is installed. It needs root.
+ * @returns why this machine cannot, without a call; null after the call
  */
-export async function useFormer(work: string, use: (tree: string) => Promise<void>): Promise<void> {
+export async function useFormer(work: string, use: (tree: string) => Promise<void>): Promise<string | null> {
   const folder = join(work, 'former');
   const [tree, upper, scratch] = ['tree', 'upper', 'scratch'].map((name) => join(folder, name)) as [
     string,
@@ -70,13 +71,18 @@ export async function useFormer(work: string, use: (tree: string) => Promise<voi
   ];
   for (const path of [tree, upper, scratch]) mkdirSync(path, { recursive: true });
   const layers = `lowerdir=${ROOT},upperdir=${upper},workdir=${scratch}`;
-  run('mount', ['-t', 'overlay', 'overlay', '-o', layers, tree]);
+  try {
+    run('mount', ['-t', 'overlay', 'overlay', '-o', layers, tree]);
+  } catch (error) {
+    return `this machine mounts no overlay of the tree: ${(error as Error).message.trim().split('\n').at(-1)!}`;
+  }
   try {
     restoreFiles(tree);
     const tsc = ['node_modules/typescript7/bin/tsc', '-b', ...BUILD_FILES];
     for (const args of [tsc, ['sdk/typescript/build.js'], ['console/build.js']])
       run(process.execPath, args, { cwd: tree });
     await use(tree);
+    return null;
   } finally {
     run('umount', ['-l', tree]);
     rmSync(folder, { recursive: true, force: true });

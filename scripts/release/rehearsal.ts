@@ -70,11 +70,10 @@ export async function publishSources(place: Place): Promise<void> {
 /** Publishes the former commit, or these sources in its place. */
 export async function publishFormer(place: Place): Promise<void> {
   const version = `${VERSION}-previous`;
-  const why = findObstacle(readHistory());
-  const publishTree = async (tree: string): Promise<void> =>
-    writeEdition(place, 'former', await publishUnsigned(place, tree, version), why ?? undefined);
-  if (why === null) await useFormer(place.work, publishTree);
-  else await publishTree(ROOT);
+  const publishTree = async (tree: string, why?: string): Promise<void> =>
+    writeEdition(place, 'former', await publishUnsigned(place, tree, version), why);
+  const obstacle = findObstacle(readHistory()) ?? (await useFormer(place.work, publishTree));
+  if (obstacle !== null) await publishTree(ROOT, obstacle);
 }
 
 /** Makes a key, and flags that sign with it: without services, so without a transparency log too. */
