@@ -1,4 +1,4 @@
-import { ApiError } from '@gwk/client';
+import { ApiError, newUuid } from '@gwk/client';
 import {
   ActionIcon,
   Alert,
@@ -23,7 +23,7 @@ import { ProblemAlert } from '../ui/problem-alert';
 import { formatTime } from '../ui/time';
 import { useSummary } from './bubble';
 import type { useCompose } from './compose';
-import { isEmpty, makeKey, type Draft } from './draft';
+import { isEmpty, type Draft } from './draft';
 import type { Conversation, Obstacle } from './obstacles';
 
 /** Key of an Enter that ends a composition in Safari, which no longer says so then. */
@@ -32,7 +32,7 @@ const OF_COMPOSITION = 229;
 type Compose = ReturnType<typeof useCompose>;
 
 export function addFiles({ draft, change }: Compose, files: Iterable<File>): void {
-  const added = Array.from(files, (file) => ({ file, key: makeKey() }));
+  const added = Array.from(files, (file) => ({ file, key: newUuid() }));
   change({ files: [...draft.files, ...added] });
 }
 

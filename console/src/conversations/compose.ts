@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient, type QueryKey } from '@tanstack/react-query';
-import type { Gwk } from '@gwk/client';
+import { newUuid, type Gwk } from '@gwk/client';
 import { useAccount } from '../app/account';
-import { isEmpty, makeKey, newDraft, planPart, type Draft } from './draft';
+import { isEmpty, newDraft, planPart, type Draft } from './draft';
 import type { Conversation } from './obstacles';
 
 export interface Compose {
@@ -48,7 +48,7 @@ export function useCompose(conversation: Conversation) {
   return {
     ...compose,
     change: (change: Partial<Omit<Draft, 'key'>>): void => {
-      set({ draft: { ...find().draft, ...change, key: makeKey() } });
+      set({ draft: { ...find().draft, ...change, key: newUuid() } });
     },
     /** Sends the draft. Does nothing while another one is leaving: a second press finds none. */
     submit: () => {
@@ -68,7 +68,7 @@ export function useCompose(conversation: Conversation) {
       const files = [...leaving.files, ...draft.files];
       const replyTo = draft.replyTo ?? leaving.replyTo;
       // Its answer may be lost: unchanged, it keeps its key and is sent once.
-      const key = isEmpty(draft) ? leaving.key : makeKey();
+      const key = isEmpty(draft) ? leaving.key : newUuid();
       set({ draft: { text, files, replyTo, key }, leaving: null, error: null });
     },
   };

@@ -1,3 +1,4 @@
+import { newUuid } from '@gwk/client';
 import type { SendBody } from '../messages/examples';
 import type { Content, MessageRow } from './rows';
 
@@ -7,7 +8,7 @@ export interface DraftFile {
   key: string;
 }
 
-/** What somebody has written and not sent. */
+/** A message that is not sent yet. */
 export interface Draft {
   text: string;
   files: readonly DraftFile[];
@@ -16,13 +17,7 @@ export interface Draft {
   key: string;
 }
 
-/** A random Idempotency-Key. `randomUUID` is absent from pages over plain HTTP. */
-export const makeKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
-
-export const newDraft = (): Draft => ({ text: '', files: [], replyTo: null, key: makeKey() });
+export const newDraft = (): Draft => ({ text: '', files: [], replyTo: null, key: newUuid() });
 
 export const isEmpty = ({ text, files }: Draft): boolean => text.trim() === '' && files.length === 0;
 
@@ -43,7 +38,7 @@ type Part = Pick<SendBody, 'type'> & Partial<SendBody>;
 interface Planned {
   part: Part;
   content: Content;
-  /** What is left to send afterwards. */
+  /** The part of the draft that later messages send. */
   rest: Draft;
 }
 

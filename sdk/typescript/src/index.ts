@@ -1,6 +1,7 @@
 export { Gwk } from './client.js';
 export * from './errors.js';
 export { WebhookVerificationError } from 'standardwebhooks';
+export { newUuid } from './uuid.js';
 export { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
 export type { FollowOptions, FollowQuery, GwkEvent, WebhookEvent } from './events.js';
 export type { PairingRequest, PairingStep } from './pairing.js';

@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import { ConnectionError, createApiError, GwkError, TimeoutError } from './errors.js';
 import type { paths } from './generated/api.js';
+import { newUuid } from './uuid.js';
 import { planRetry, wait } from './retry.js';
 import { readServerSentEvents, type StreamEvent } from './server-sent-events.js';
 import type { CallOptions } from './types.js';
@@ -101,7 +102,7 @@ export class Transport {
     const { idempotencyKey, ifMatch, requestId } = options;
     return {
       ...headers,
-      ...(method === 'POST' && { 'Idempotency-Key': idempotencyKey ?? crypto.randomUUID() }),
+      ...(method === 'POST' && { 'Idempotency-Key': idempotencyKey ?? newUuid() }),
       ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
       ...(requestId !== undefined && { 'X-Request-ID': requestId }),
     };

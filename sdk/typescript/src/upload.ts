@@ -1,3 +1,5 @@
+import { newUuid } from './uuid.js';
+
 type BlobSource = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | { path: string };
 
 /**
@@ -28,7 +30,7 @@ export interface SentBody {
 export function describeUpload({ file, filename }: Upload): SentBody {
   const name = filename ?? findName(file);
   if (!(file instanceof ReadableStream)) return { body: () => createForm(file, name) };
-  const boundary = `gwk-${crypto.randomUUID()}`;
+  const boundary = `gwk-${newUuid()}`;
   const body = frame(file, name, boundary);
   const headers = { 'Content-Type': `multipart/form-data; boundary=${boundary}` };
   return { body: () => body, headers, isSentOnce: true };
