@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** What the address in the terminal tells the page. */
+/** Reads the printed address as the page does. */
 async function readAddress() {
   const address = new URL(
     await until(() => /http\S+approve-key#\S+/.exec(printed)?.[0], { what: 'the address is printed' }),

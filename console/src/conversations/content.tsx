@@ -5,7 +5,7 @@ import { describeCard } from './details';
 import { Media } from './media';
 import type { Content } from './rows';
 
-/** What a message contains. A stranger has written it: React escapes the texts, and only web addresses become links. */
+/** Shows the content of a message. Strangers write it, so React escapes the texts, and only web addresses become links. */
 export function ContentView({ content }: { content: Content }) {
   const { t, i18n } = useTranslation();
   const { text, location, contacts, kind, is_forwarded: isForwarded, is_view_once: isViewOnce } = content;

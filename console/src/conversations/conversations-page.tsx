@@ -20,7 +20,7 @@ import { useLive } from './use-live';
 
 const TYPING_MS = 300;
 
-/** Who wrote to the numbers, what, and an answer to it. On a phone, the list and the thread take turns. */
+/** Lists the conversations of the numbers, and shows one with a box to answer in. A phone shows the list or the conversation. */
 export default function ConversationsPage() {
   const { t } = useTranslation();
   const { id, path } = useAccount();

@@ -6,7 +6,7 @@ type Received = components['schemas']['ReceivedData'];
 type MenuReply = components['schemas']['InteractiveReplyData']['reply'];
 type EventPerson = Received['from'];
 
-/** What a message contains. Of a sent message only the page that sent it knows it. */
+/** The content of a message. The gateway keeps that of received messages only; a page remembers what it sent. */
 export type Content = Pick<Received, 'type'> & Partial<Received>;
 
 interface Reaction {
